@@ -1,0 +1,50 @@
+"""wmel: may we plan with this world model?
+
+The public names below are imported when first used, so that `import wmel` stays light.
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "BenchmarkRunner": "wmel.closed_loop.benchmark_runner",
+    "Box": "wmel.contract.spaces",
+    "CEM": "wmel.planners.cem",
+    "Criterion": "wmel.contract.criterion",
+    "EpisodeTable": "wmel.episodes",
+    "Estimate": "wmel.stats.estimate",
+    "Finite": "wmel.contract.spaces",
+    "GoalDistance": "wmel.objectives.goal_distance",
+    "HorizonSweep": "wmel.analysis.horizon",
+    "ModelPredictive": "wmel.policies.model_predictive",
+    "Oracle": "wmel.models.oracle",
+    "RandomShooting": "wmel.planners.random_shooting",
+    "Scorecard": "wmel.analysis.scorecard",
+    "Stop": "wmel.contract.criterion",
+    "WmelError": "wmel.errors",
+    "effective_horizon": "wmel.analysis.horizon",
+    "environment": "wmel.catalog",
+    "episode_seeds": "wmel.closed_loop.run",
+    "horizon_sweep": "wmel.closed_loop.horizon_sweep",
+    "policy": "wmel.catalog",
+    "read_record": "wmel.reports.records",
+    "run_episodes": "wmel.closed_loop.run",
+    "run_record": "wmel.reports.records",
+    "scorecard": "wmel.analysis.scorecard",
+    "sweep_record": "wmel.reports.records",
+    "to_markdown_horizon_sweep": "wmel.reports.markdown",
+    "to_markdown_scorecard": "wmel.reports.markdown",
+    "write_record": "wmel.reports.records",
+}
+
+__all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wmel' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Pure functions of episode tables; nothing here runs anything."""

@@ -1,0 +1,12 @@
+"""Pre-solved starts: how many episodes would succeed by doing nothing?"""
+
+from wmel.episodes import EpisodeTable
+from wmel.stats.estimate import Estimate
+from wmel.stats.wilson import wilson
+
+
+def pre_solved_rate(table: EpisodeTable) -> Estimate:
+    """Share of start states in which the criterion already holds."""
+    if len(table) == 0:
+        return Estimate.undefined("no episodes")
+    return wilson(int(table["pre_solved"].sum()), len(table))

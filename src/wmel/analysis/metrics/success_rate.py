@@ -1,0 +1,12 @@
+"""Action success rate: how often did the agent reach the goal?"""
+
+from wmel.episodes import EpisodeTable
+from wmel.stats.estimate import Estimate
+from wmel.stats.wilson import wilson
+
+
+def success_rate(table: EpisodeTable) -> Estimate:
+    """Share of episodes that succeed; one that broke counts as a failure."""
+    if len(table) == 0:
+        return Estimate.undefined("no episodes")
+    return wilson(int(table["success"].sum()), len(table))

@@ -1,0 +1,57 @@
+"""`wmel doctor`: what is installed, what is missing, and how to get it."""
+
+EXAMPLES = """\b
+Examples:
+  wmel doctor
+"""
+
+
+def doctor() -> None:
+    """Print versions, and for every extra what is present or how to install it."""
+    import os
+    import platform
+    from importlib.metadata import requires, version
+
+    from wmel.cli.screen import console, table
+
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    print(f"wmel {version('wmel')}, Python {platform.python_version()}, {machine}")
+    packages = table("part", "package", "wanted", "installed")
+    incomplete = []
+    for requirement in requires("wmel") or []:
+        extra, package, wanted = _parsed(requirement)
+        found = _installed(package)
+        if found is None and extra not in ("core", *incomplete):
+            incomplete.append(extra)
+        packages.add_row(extra, package, wanted, found or "missing")
+    console().print(packages)
+    for extra in incomplete:
+        print(f"extra '{extra}' is not complete: pip install 'wmel[{extra}]'{_caveat(extra)}")
+
+
+def _parsed(requirement: str) -> tuple[str, str, str]:
+    """A requirement line of the package's metadata -> extra, package, wanted versions."""
+    import re
+
+    demand, _, marker = requirement.partition(";")
+    extra = re.search(r"extra == .([a-z]+)", marker)
+    package = re.match(r"[\w.-]+", demand)
+    assert package is not None, requirement
+    return extra[1] if extra else "core", package[0], demand[package.end() :].strip() or "any"
+
+
+def _installed(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _caveat(extra: str) -> str:
+    import sys
+
+    if extra == "control" and sys.version_info >= (3, 13):
+        return " (on Python 3.11 or 3.12: a dependency of dm-control has no 3.13 wheel)"
+    return ""

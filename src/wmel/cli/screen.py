@@ -1,0 +1,68 @@
+"""How results look on the screen."""
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from wmel.analysis.horizon import HorizonSweep
+from wmel.analysis.scorecard import Scorecard
+from wmel.reports.json_envelope import Metadata, RunMetadata, SweepMetadata
+from wmel.reports.words import bounds, number
+
+WIDTH_WITHOUT_TERMINAL = 120
+WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "what it is")
+
+
+def console() -> Console:
+    """Standard output; a fixed width where there is no terminal to ask."""
+    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, highlight=False)
+
+
+def say(message: str, *, quiet: bool) -> None:
+    """A line for people, unless they asked for quiet."""
+    if not quiet:
+        print(message)
+
+
+def print_scorecard(metadata: RunMetadata, card: Scorecard) -> None:
+    """One line per metric; an undefined one says why."""
+    rows = table("metric", "value", "95% interval", "n", "note")
+    for name, estimate in card.estimates.items():
+        note = estimate.method if estimate.is_defined else estimate.reason
+        rows.add_row(name, number(estimate), bounds(estimate), str(estimate.n), note)
+    print(f"{metadata.episodes} episodes of at most {metadata.horizon} steps: {_setting(metadata)}")
+    console().print(rows)
+
+
+def print_sweep(metadata: SweepMetadata, sweep: HorizonSweep) -> None:
+    """One line per planning horizon, and H*."""
+    rows = table("plan_horizon", "success", "95% CI", "steps", "latency_ms", "95% CI (ms)", "compute/decision")
+    for horizon, card in zip(sweep.plan_horizons, sweep.scorecards, strict=True):
+        success, latency = card["success_rate"], card["average_planning_latency_ms"]
+        steps, compute = card["average_steps_to_success"], card["average_compute_per_decision"]
+        rows.add_row(
+            str(horizon), number(success), bounds(success), number(steps, 1), number(latency), bounds(latency),
+            number(compute, 1),
+        )  # fmt: skip
+    points = f"{metadata.episodes_per_point} episodes per horizon of at most {metadata.episode_horizon} steps"
+    print(f"{points}: {_setting(metadata)}")
+    console().print(rows)
+    effective = sweep.effective_horizon
+    reason = f"epsilon {sweep.epsilon:g}" if effective.is_defined else effective.reason
+    print(f"effective horizon H* = {number(effective, 0)} ({reason})")
+
+
+def _setting(metadata: Metadata) -> str:
+    planning = "" if metadata.plan_horizon is None else f", plan horizon {metadata.plan_horizon}"
+    drawn = "" if metadata.candidates is None else f", {metadata.candidates} candidates"
+    sight = ", reads the true state" if metadata.policy_reads == "state" else ""
+    return f"{metadata.policy}{planning}{drawn}{sight}, in {metadata.env}, seed {metadata.seed}"
+
+
+def table(*headings: str) -> Table:
+    """A table without lines; words to the left, numbers to the right."""
+    rows = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in headings:
+        rows.add_column(heading, justify="left" if heading in WORDS else "right")
+    return rows

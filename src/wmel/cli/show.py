@@ -1,0 +1,39 @@
+"""`wmel show`: a stored record, printed again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\b
+Examples:
+  wmel show run.json
+  wmel show sweep.json --markdown sweep.md
+"""
+
+
+def show(
+    record: Annotated[Path, typer.Argument(help="A JSON file that `wmel run` or `wmel sweep` wrote.")],
+    markdown: Annotated[Path | None, typer.Option(help="Write it here as well (Markdown).")] = None,
+) -> None:
+    """Check a stored record and print what it holds, computed anew from its rows."""
+    from wmel.cli.inputs import check_outputs
+    from wmel.cli.screen import print_scorecard, print_sweep, say
+    from wmel.reports.files import write_atomically
+    from wmel.reports.json_envelope import RunRecord
+    from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard
+    from wmel.reports.records import read_record, recorded_sweep, run_scorecard
+
+    check_outputs(markdown)
+    stored = read_record(record)
+    if isinstance(stored, RunRecord):
+        card = run_scorecard(stored)
+        print_scorecard(stored.metadata, card)
+        text = to_markdown_scorecard(card)
+    else:
+        curve = recorded_sweep(stored)
+        print_sweep(stored.metadata, curve)
+        text = to_markdown_horizon_sweep(curve)
+    if markdown is not None:
+        write_atomically(markdown, text)
+        say(f"table: {markdown}", quiet=False)

@@ -1,0 +1,73 @@
+"""`wmel sweep`: one policy at several planning horizons, and the horizon that is enough."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\b
+Examples:
+  wmel sweep --env maze_toy --plan-horizons 5,10,15,20,30 --output sweep.json
+  wmel sweep --env two_room_toy --policy cem --plan-horizons 4,8,16 --epsilon 0.05
+  wmel sweep --env maze_toy --episodes-per-point 500 --markdown sweep.md
+"""
+
+
+def sweep(
+    env: Annotated[str, typer.Option(help="Environment; `wmel list` names them.")] = "maze_toy",
+    policy: Annotated[str, typer.Option(help="Planning policy; `wmel list` names them.")] = "tabular-world-model",
+    plan_horizons: Annotated[str, typer.Option(help="Planning horizons, separated by commas.")] = "5,10,15,20,30",
+    episodes_per_point: Annotated[int, typer.Option(help="Episodes per planning horizon.")] = 30,
+    episode_horizon: Annotated[int, typer.Option(help="Steps an episode may take.")] = 80,
+    epsilon: Annotated[float, typer.Option(help="Success a longer horizon must add to count as better.")] = 0.01,
+    candidates: Annotated[
+        int | None, typer.Option(help="Candidates drawn at a time.  [default: 200; cem: 24, three times]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Episode k has the seed SEED * 100000 + k, at every horizon.")] = 0,
+    layout: Annotated[
+        Path | None, typer.Option(help="Text file with a grid of your own: # wall, . free, S start, G goal, D door.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "--out", help="Write the record here (JSON).")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the table here (Markdown).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> int:
+    """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
+    from wmel import catalog
+    from wmel.cli.failures import common_failure
+    from wmel.cli.inputs import check_outputs, grid_settings, whole_numbers
+    from wmel.cli.progress import progress
+    from wmel.cli.screen import print_sweep, say
+    from wmel.closed_loop.horizon_sweep import horizon_sweep
+    from wmel.episodes import stacked
+    from wmel.errors import require
+    from wmel.reports.files import write_atomically
+    from wmel.reports.markdown import to_markdown_horizon_sweep
+    from wmel.reports.records import recorded_sweep, sweep_record, write_record
+
+    check_outputs(output, markdown)
+    require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
+    horizons, grid = whole_numbers(plan_horizons, "--plan-horizons"), grid_settings(layout)
+    world = catalog.environment(env, **grid)
+    given = {} if candidates is None else {"candidates": candidates}
+    settings = catalog.POLICIES.settings(policy, plan_horizon=max(horizons), **given)
+    with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
+        points = horizon_sweep(
+            world,
+            lambda plan_horizon: catalog.policy(policy, world, **(settings | {"plan_horizon": plan_horizon})),
+            horizons,
+            episodes_per_point=episodes_per_point,
+            episode_horizon=episode_horizon,
+            seed=seed,
+            progress=advance,
+        )
+    record = sweep_record(points, epsilon=epsilon, settings=settings, layout=grid.get("layout"))
+    curve = recorded_sweep(record)
+    if not quiet:
+        print_sweep(record.metadata, curve)
+    if output is not None:
+        write_record(output, record)
+        say(f"record: {output}", quiet=quiet)
+    if markdown is not None:
+        write_atomically(markdown, to_markdown_horizon_sweep(curve))
+        say(f"table: {markdown}", quiet=quiet)
+    return common_failure(stacked([point.run.table for point in points]))

@@ -1,0 +1,1 @@
+"""Running episodes: the only place where policies and environments meet."""

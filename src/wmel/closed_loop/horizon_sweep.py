@@ -1,0 +1,34 @@
+"""The same policy at several planning horizons, on the same episode seeds."""
+
+from collections.abc import Callable, Sequence
+
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.contract.environment import Environment
+from wmel.contract.policy import Policy
+from wmel.contract.run import SweepPoint
+from wmel.errors import BadInput, require
+
+
+def horizon_sweep(
+    environment: Environment,
+    policy_at: Callable[[int], Policy],
+    plan_horizons: Sequence[int],
+    *,
+    episodes_per_point: int = 30,
+    episode_horizon: int = 80,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda finished: None,
+) -> list[SweepPoint]:
+    """Run `policy_at(h)` for each planning horizon h, in increasing order."""
+    if not plan_horizons:
+        raise BadInput("a sweep needs at least one planning horizon, got none")
+    for plan_horizon in plan_horizons:
+        require(plan_horizon > 0, "planning horizons must be positive", plan_horizon)
+    require(len(set(plan_horizons)) == len(plan_horizons), "planning horizons must differ", list(plan_horizons))
+    policies = {horizon: policy_at(horizon) for horizon in sorted(plan_horizons)}
+    return [
+        SweepPoint(
+            horizon, BenchmarkRunner(environment, policy, episodes_per_point, episode_horizon, seed).run(progress)
+        )
+        for horizon, policy in policies.items()
+    ]

@@ -1,0 +1,67 @@
+"""Latency is a single-decision quantity: decisions kept during a run and timed alone after it."""
+
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from wmel.arrays import Array, take_rows
+from wmel.contract.policy import Percept, Policy
+from wmel.randomness import Streams
+
+WARM_UPS = 3
+THREADS = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDecision:
+    """What one episode saw and remembered when it had to decide."""
+
+    episode: int
+    percept: Percept
+    memory: dict[str, Array] | None
+    streams: Streams
+
+
+@dataclass
+class DecisionSample:
+    """Decisions spread evenly over a run: all of them while few, then every second, fourth, eighth ...
+
+    At least `wanted` of a run that makes as many, and fewer than twice that.
+    """
+
+    wanted: int
+    kept: list[KeptDecision] = field(default_factory=list)
+    every: int = 1
+    seen: int = 0
+
+    def offer(self, episodes: np.ndarray, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> None:
+        """Look at a batch of decisions just made; episodes [B] are their places in the table."""
+        for row in range(len(episodes)) if self.wanted else ():
+            if self.seen % self.every == 0:
+                one = np.array([row])
+                self.kept.append(
+                    KeptDecision(int(episodes[row]), percept.rows(one), take_rows(memory, one), streams.rows(one))
+                )
+            self.seen += 1
+            if len(self.kept) >= 2 * self.wanted:
+                self.kept, self.every = self.kept[::2], 2 * self.every
+
+
+def decision_times(policy: Policy, sample: DecisionSample) -> list[tuple[int, float]]:
+    """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread."""
+    times = []
+    with threadpool_limits(limits=THREADS):
+        for decision in sample.kept[:1] * WARM_UPS:
+            _decide(policy, decision)
+        for decision in sample.kept:
+            begin = perf_counter_ns()
+            _decide(policy, decision)
+            times.append((decision.episode, (perf_counter_ns() - begin) / 1e6))
+    return times
+
+
+def _decide(policy: Policy, decision: KeptDecision) -> None:
+    memory = policy.observe(decision.percept, decision.memory)
+    policy.act(decision.percept, memory, decision.streams)

@@ -1,0 +1,77 @@
+"""run_episodes: every episode assigned before the run, stepped in lockstep blocks, one row each."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from wmel.arrays import keep_freed_memory
+from wmel.closed_loop import judge
+from wmel.closed_loop.latency import DecisionSample, decision_times
+from wmel.closed_loop.lockstep import Lockstep, Rules
+from wmel.contract.criterion import Criterion, Stop
+from wmel.contract.environment import Environment
+from wmel.contract.policy import Policy
+from wmel.episodes import EpisodeTable, stacked
+from wmel.errors import BadInput, require
+
+EPISODES_PER_SEED = 100_000
+
+
+def episode_seeds(seed: int, episodes: int) -> np.ndarray:
+    """The published formula: episode k of a seed is seed * 100000 + k."""
+    require(episodes > 0, "the number of episodes must be positive", episodes)
+    require(episodes <= EPISODES_PER_SEED, f"one seed holds at most {EPISODES_PER_SEED} episodes", episodes)
+    require(0 <= seed < 2**63 // EPISODES_PER_SEED, "a seed must be a whole number from 0 to 9e13", seed)
+    return seed * EPISODES_PER_SEED + np.arange(episodes)
+
+
+def run_episodes(
+    environment: Environment,
+    policy: Policy,
+    episode_seeds: Sequence[int] | np.ndarray,
+    *,
+    criterion: Criterion | None = None,
+    stop: Stop = Stop.SUCCESS,
+    max_steps: int | None = None,
+    block: int = 64,
+    timed_decisions: int = 100,
+    progress: Callable[[int], None] = lambda finished: None,
+) -> EpisodeTable:
+    """Run one episode per seed; `block` of them step together, which changes speed and never a row.
+
+    Of its decisions `timed_decisions`, or up to twice as many, are timed for latency, all if there are fewer;
+    `progress` is told how many episodes have just finished.
+    """
+    seeds = _checked_seeds(episode_seeds)
+    require(block > 0, "block must be positive", block)
+    steps = environment.spec.max_steps if max_steps is None else max_steps
+    require(steps > 0, "the episode horizon must be positive", steps)
+    criterion = criterion or environment.default_criterion
+    if criterion is None:
+        raise BadInput(f"{environment.spec.name} has no success criterion of its own: pass one")
+    judge.check(criterion, stop)
+    require(timed_decisions >= 0, "the number of timed decisions must not be negative", timed_decisions)
+    keep_freed_memory()
+    rules, sample, tables = Rules(environment, policy, criterion, stop, steps), DecisionSample(timed_decisions), []
+    for first in range(0, len(seeds), block):
+        tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress).run())
+    return _with_costs(stacked(tables), policy, sample)
+
+
+def _with_costs(table: EpisodeTable, policy: Policy, sample: DecisionSample) -> EpisodeTable:
+    """The table with what each episode's decisions are declared to cost, and how long the kept ones took."""
+    if policy.compute_per_plan_call is not None:
+        table = table.with_column("declared_compute", table["plan_calls"] * float(policy.compute_per_plan_call))
+    latencies = table["planning_latencies_ms"].copy()
+    for episode, milliseconds in decision_times(policy, sample):
+        latencies[episode] = (*latencies[episode], milliseconds)
+    return table.with_column("planning_latencies_ms", latencies)
+
+
+def _checked_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
+    array = np.asarray(seeds)
+    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+        raise BadInput(f"episode seeds must be a list of at least one whole number, got {seeds!r}")
+    require(bool((array >= 0).all()), "episode seeds must not be negative", int(array.min()))
+    require(len(np.unique(array)) == len(array), "episode seeds must differ from each other", f"{len(array)} seeds")
+    return array.astype(np.int64)

@@ -1,0 +1,1 @@
+"""What a part is: Protocols and frozen values, no behaviour."""

@@ -1,0 +1,42 @@
+"""When an episode has succeeded, and when it stops."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wmel.errors import BadInput, require
+
+
+class When(StrEnum):
+    """The moment at which the quantity is judged."""
+
+    FIRST = "first"  # at any step
+    AT_END = "at_end"  # at the last step
+    SUSTAINED = "sustained"  # at `steps` steps in a row
+
+
+class Stop(StrEnum):
+    """What ends an episode before its last step."""
+
+    SUCCESS = "success"
+    HORIZON = "horizon"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Success = a quantity of the environment on the right side of one bound."""
+
+    quantity: str
+    at_least: float | None = None
+    at_most: float | None = None
+    when: When = When.FIRST
+    steps: int = 1
+
+    def __post_init__(self):
+        if (self.at_least is None) == (self.at_most is None):
+            raise BadInput(f"a criterion on {self.quantity!r} needs either at_least or at_most")
+        require(self.steps >= 1, "a sustained success needs at least one step", self.steps)
+
+    def __str__(self) -> str:
+        bound = f">={self.at_least:g}" if self.at_least is not None else f"<={self.at_most:g}"
+        moment = {When.FIRST: "", When.AT_END: "@at_end", When.SUSTAINED: f"@sustained:{self.steps}"}[self.when]
+        return f"{self.quantity}{bound}{moment}"

@@ -1,0 +1,75 @@
+"""The environment is a function: pure, batched, owning no episode."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from wmel.contract.criterion import Criterion
+from wmel.contract.spaces import Space
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """What a planner, a policy or a report may know of an environment."""
+
+    name: str
+    observation: tuple[str, ...]  # the name of each component (O of them)
+    actions: Space
+    max_steps: int
+    branchable: bool = True  # any state can be stepped again: an oracle arm exists
+    idle: np.ndarray | None = None  # action values [A] that do nothing, where there are any
+    step_ms: float | None = None  # time one step stands for, where it stands for time
+    single_start: bool = False  # every episode starts in the same state
+
+
+class Environment(Protocol):
+    """Start states from seeds, next states from states and action values."""
+
+    @property
+    def spec(self) -> EnvironmentSpec: ...
+
+    @property
+    def default_criterion(self) -> Criterion | None: ...
+
+    def reset(self, seeds: np.ndarray) -> np.ndarray:
+        """seeds [B] -> states [B,S]"""
+        ...
+
+    def step(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """states [B,S], action values [B,A] -> states [B,S]"""
+        ...
+
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        """states [B,S] -> observations [B,O]"""
+        ...
+
+    def goals(self, states: np.ndarray) -> np.ndarray:
+        """states [B,S] -> goals [B,G]"""
+        ...
+
+    def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
+        """Named numbers [B] of a step, `reward` among them where there is one."""
+        ...
+
+
+@runtime_checkable
+class RollsStates(Protocol):
+    """An environment that steps whole action sequences faster than one by one."""
+
+    def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """states [M,S], action values [M,H,A] -> states [M,H+1,S], the start included"""
+        ...
+
+
+@runtime_checkable
+class Walkable(Protocol):
+    """An environment whose finite actions are moves, and which knows where to head when the straight way is blocked."""
+
+    def displacements(self) -> np.ndarray:
+        """How each action would move the agent if nothing were in the way: [count,G]"""
+        ...
+
+    def waypoint(self, states: np.ndarray) -> np.ndarray:
+        """states [B,S] -> goal coordinates [B,G]; the goal itself where nothing is in between"""
+        ...

@@ -1,0 +1,40 @@
+"""What a planner is to minimise along an imagined trajectory, and how steps become one number."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from wmel.arrays import Array
+from wmel.errors import require
+
+
+@dataclass(frozen=True)
+class ClosestApproach:
+    """The lowest step cost counts, and the plan is cut where it is first reached.
+
+    When the last step reaches it too, the whole plan is kept.
+    """
+
+
+@dataclass(frozen=True)
+class DiscountedSum:
+    """All step costs count, each step worth `rate` times the one before; the whole plan is kept."""
+
+    rate: float = 1.0
+
+    def __post_init__(self):
+        require(0 < self.rate <= 1, "a discount rate must lie in (0, 1]", self.rate)
+
+
+Reduction: TypeAlias = ClosestApproach | DiscountedSum
+
+
+class Objective(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reduction(self) -> Reduction: ...
+
+    def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
+        """observations [M,H+1,O] from the start on, action values [M,H,A], goals [M,G] -> costs of steps 1..H [M,H]"""
+        ...

@@ -1,0 +1,30 @@
+"""A finished run: its table, and what must be said beside it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wmel.contract.criterion import Stop
+from wmel.episodes import EpisodeTable
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One policy in one environment."""
+
+    environment_name: str
+    policy_name: str
+    policy_reads: Literal["observation", "state"]
+    seed: int
+    horizon: int
+    success: str
+    stop: Stop
+    latency_threads: int
+    table: EpisodeTable
+
+
+@dataclass(frozen=True, eq=False)
+class SweepPoint:
+    """One planning horizon of a sweep."""
+
+    plan_horizon: int
+    run: Run

@@ -1,0 +1,42 @@
+"""A world model: encode what is perceived, step it under actions, decode it back to observations."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from wmel.arrays import Array
+from wmel.contract.policy import Percept
+
+
+@dataclass(frozen=True)
+class WorldModelSpec:
+    """What the loop must know of a model."""
+
+    name: str
+    reads: Literal["observation", "state"] = "observation"
+    action_input: Literal["index", "one_hot", "value"] = "value"  # what `step` gets when actions are finite
+
+
+class WorldModel(Protocol):
+    @property
+    def spec(self) -> WorldModelSpec: ...
+
+    def encode(self, percept: Percept, previous: Array | None) -> Array:
+        """percept of B episodes, latents [B,Z] one step ago (None at the start) -> latents [B,Z]"""
+        ...
+
+    def step(self, latents: Array, actions: Array) -> Array:
+        """latents [M,Z], actions [M,A] -> latents [M,Z]"""
+        ...
+
+    def decode(self, latents: Array) -> Array:
+        """latents [M,Z] -> observations [M,O]"""
+        ...
+
+
+@runtime_checkable
+class RollsOut(Protocol):
+    """A model that imagines whole action sequences faster than step by step."""
+
+    def rollout(self, latents: Array, actions: Array) -> Array:
+        """latents [M,Z], actions [M,H,A] -> latents [M,H+1,Z], the start included"""
+        ...

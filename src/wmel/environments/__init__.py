@@ -1,0 +1,1 @@
+"""Environments: pure, batched functions of explicit states."""

@@ -1,0 +1,19 @@
+"""two_room_toy: two rooms joined by one door, shortest path 11 steps."""
+
+from wmel.environments.grid_world import GridWorld
+from wmel.environments.layout import Layout
+
+DRAWING = """
+....#....
+....#...G
+....#....
+....D....
+....#....
+.S..#....
+....#....
+"""
+
+
+def two_room_toy(layout: str = DRAWING, max_steps: int = 60) -> GridWorld:
+    """The two rooms, or a drawing of your own; `D` marks the door the greedy policy heads for."""
+    return GridWorld("two_room_toy", Layout.parse(layout), max_steps)

@@ -1,0 +1,65 @@
+"""What wmel raises on purpose; the command line prints any of these as one line and exits with code 2.
+
+WmelError
+├── BadInput (ValueError)     a value the caller can correct
+│   ├── UnknownPart           a name the catalogue does not hold
+│   ├── BadLayout             a grid drawing that is no grid
+│   └── BadRecord             a file that is not a record of this schema
+├── MissingExtra              a part whose optional packages are not installed
+├── CannotWrite               an output that cannot be written
+├── BadDecision               a policy returned something that is no decision
+├── BadStep                   an environment returned something that is no step
+└── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
+"""
+
+
+class WmelError(Exception):
+    """Base of every error wmel raises on purpose."""
+
+
+class BadInput(WmelError, ValueError):
+    """A value the caller can correct."""
+
+
+class UnknownPart(BadInput):
+    """A name the catalogue does not hold."""
+
+
+class BadLayout(BadInput):
+    """A grid drawing that is no grid."""
+
+
+class BadRecord(BadInput):
+    """A file that is not a record of this schema."""
+
+
+class MissingExtra(WmelError):
+    """A part whose optional packages are not installed."""
+
+
+class CannotWrite(WmelError):
+    """An output that cannot be written."""
+
+
+class BadDecision(WmelError):
+    """A policy returned something that is no decision."""
+
+
+class BadStep(WmelError):
+    """An environment returned something that is no step."""
+
+
+class NoFiniteCandidate(WmelError):
+    """Every candidate of a plan call had a NaN or infinite cost."""
+
+
+def require(condition: bool, message: str, value: object) -> None:
+    """Raise BadInput with the message and the offending value unless the condition holds."""
+    if not condition:
+        raise BadInput(f"{message}, got {value!r}")
+
+
+def described(error: BaseException) -> str:
+    """The error as an episode row stores it: its type, then what it said, on one line."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

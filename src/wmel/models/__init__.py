@@ -1,0 +1,1 @@
+"""World models, and the two places where they meet actions: rollout and imagined_cost."""

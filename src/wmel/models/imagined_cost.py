@@ -1,0 +1,54 @@
+"""Where a model and an objective meet: the cost of candidate action sequences, as a planner sees it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot
+from wmel.contract.objective import Objective
+from wmel.contract.planner import CandidateCosts
+from wmel.contract.spaces import Box, Space
+from wmel.contract.world_model import WorldModel
+from wmel.models.reductions import reduced
+from wmel.models.rollout import decoded, rollout
+
+BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cache holds
+
+
+@dataclass(frozen=True, eq=False)
+class ImaginedCost:
+    """Callable on candidates [B,N,H,A]; rows are imagined in chunks, which changes memory and never the result."""
+
+    model: WorldModel
+    objective: Objective
+    space: Space
+    latents: Array  # [B,Z]
+    goals: Array  # [B,G]
+    observation_width: int
+    bytes_per_chunk: int = BYTES_PER_CHUNK
+
+    def __call__(self, candidates: Array) -> CandidateCosts:
+        batch, count, horizon, width = candidates.shape
+        rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * self.observation_width))
+        actions = candidates.reshape(batch * count, horizon, width)
+        parts = [self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)]
+        xp = namespace_of(parts[0].costs)
+        costs = xp.concatenate([part.costs for part in parts]).reshape(batch, count)
+        lengths = xp.concatenate([part.lengths for part in parts]).reshape(batch, count)
+        return CandidateCosts(costs, lengths)
+
+    def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
+        """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
+        episodes = np.arange(start, start + len(actions)) // count
+        by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
+        values = self.space.as_values(by_step).swapaxes(0, 1)
+        actions = self._model_input(by_step.swapaxes(0, 1), values)
+        trajectory = rollout(self.model, self.latents[episodes], actions)
+        observations = decoded(self.model, trajectory)
+        goals = as_like(self.goals, observations)[episodes]
+        return reduced(self.objective.reduction, self.objective.costs(observations, values, goals))
+
+    def _model_input(self, actions: Array, values: Array) -> Array:
+        if isinstance(self.space, Box) or self.model.spec.action_input == "value":
+            return values
+        return actions if self.model.spec.action_input == "index" else one_hot(actions[..., 0], self.space.count)

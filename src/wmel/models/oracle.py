@@ -1,0 +1,43 @@
+"""The oracle: the environment itself behind the model contract."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.contract.abilities import able
+from wmel.contract.environment import Environment, RollsStates
+from wmel.contract.policy import Percept
+from wmel.contract.world_model import WorldModelSpec
+from wmel.errors import BadInput
+from wmel.models.rollout import step_by_step
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Latents are the true states; nothing is learned, nothing is approximated."""
+
+    environment: Environment
+
+    def __post_init__(self):
+        if not self.environment.spec.branchable:
+            raise BadInput(f"{self.environment.spec.name} cannot be stepped from a stored state: it has no oracle")
+
+    @property
+    def spec(self) -> WorldModelSpec:
+        return WorldModelSpec("oracle", reads="state", action_input="value")
+
+    def encode(self, percept: Percept, previous: np.ndarray | None) -> np.ndarray:
+        if percept.state is None:
+            raise BadInput("the oracle reads the true state, and the percept holds none")
+        return percept.state
+
+    def step(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return self.environment.step(latents, actions)
+
+    def decode(self, latents: np.ndarray) -> np.ndarray:
+        return self.environment.observe(latents)
+
+    def rollout(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        if able(self.environment, RollsStates):
+            return self.environment.rollout(latents, actions)
+        return step_by_step(self.environment.step, latents, actions)

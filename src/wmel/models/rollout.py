@@ -1,0 +1,29 @@
+"""Imagining: the only loop over the horizon."""
+
+from collections.abc import Callable
+
+from wmel.arrays import Array, namespace_of
+from wmel.contract.abilities import able
+from wmel.contract.world_model import RollsOut, WorldModel
+
+
+def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
+    """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
+    if able(model, RollsOut):
+        return model.rollout(latents, actions)
+    return step_by_step(model.step, latents, actions)
+
+
+def step_by_step(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
+    """start [M,Z], actions [M,H,A] -> [M,H+1,Z], laid out step by step in memory."""
+    trajectory = [start]
+    for now in range(actions.shape[1]):
+        trajectory.append(step(trajectory[-1], actions[:, now]))
+    return namespace_of(start).stack(trajectory).swapaxes(0, 1)
+
+
+def decoded(model: WorldModel, trajectory: Array) -> Array:
+    """latents [M,H+1,Z] -> observations [M,H+1,O], in one call of the decoder."""
+    by_step = trajectory.swapaxes(0, 1)  # rollouts lie in memory step by step: flattening this way copies nothing
+    observations = model.decode(by_step.reshape(-1, trajectory.shape[-1]))
+    return observations.reshape(*by_step.shape[:2], -1).swapaxes(0, 1)

@@ -1,0 +1,56 @@
+"""Choosing among candidates: NaN and infinite costs never win, and the first of equals does."""
+
+from wmel.arrays import Array, best_first, copied, float32, namespace_of, pick
+from wmel.contract.planner import CandidateCosts, Plan, Remainder
+
+
+def usable(costs: Array) -> Array:
+    """Costs with NaN and both infinities turned into +inf, the worst there is."""
+    xp = namespace_of(costs)
+    return xp.where(xp.isfinite(costs), costs, xp.inf)
+
+
+def cheapest(candidates: Array, outcome: CandidateCosts) -> Plan:
+    """The first cheapest candidate of each row: candidates [B,N,H,A]."""
+    costs = usable(outcome.costs)
+    winner = costs.argmin(1)[:, None]
+    return Plan(pick(candidates, winner)[:, 0], pick(outcome.lengths, winner)[:, 0], pick(costs, winner)[:, 0])
+
+
+def elites(candidates: Array, outcome: CandidateCosts, count: int) -> tuple[Array, Array]:
+    """The `count` cheapest candidates of each row [B,count,H,A] and their weights [B,count].
+
+    Usable ones share a weight of 1; the rest have none, so that a row of unusable costs teaches nothing.
+    """
+    costs = usable(outcome.costs)
+    order = best_first(costs)[:, :count]
+    counted = float32(namespace_of(costs).isfinite(pick(costs, order)))
+    return pick(candidates, order), counted / counted.sum(1).clip(1)[:, None]
+
+
+def better(held: Plan, challenger: Plan) -> Plan:
+    """Row by row the strictly cheaper of two plans; the held one wins ties."""
+    xp = namespace_of(held.costs)
+    wins = challenger.costs < held.costs
+    return Plan(
+        xp.where(wins[:, None, None], challenger.actions, held.actions),
+        xp.where(wins, challenger.lengths, held.lengths),
+        xp.where(wins, challenger.costs, held.costs),
+    )
+
+
+def with_remainder(candidates: Array, previous: Remainder | None) -> Array:
+    """Candidates [B,N,H,A] whose first begins with what is left of the last plan; its own draw fills the rest."""
+    if previous is None:
+        return candidates
+    candidates = copied(candidates)
+    candidates[:, 0] = continued(previous, candidates[:, 0])
+    return candidates
+
+
+def continued(previous: Remainder, otherwise: Array) -> Array:
+    """What is left of each row's last plan, followed by `otherwise` [B,H,A] where it has run out."""
+    xp = namespace_of(otherwise)
+    horizon = otherwise.shape[1]
+    left = xp.arange(horizon, device=otherwise.device)[None, :] < previous.lengths[:, None]
+    return xp.where(left[:, :, None], previous.actions[:, :horizon], otherwise)

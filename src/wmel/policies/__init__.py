@@ -1,0 +1,1 @@
+"""Policies: what closes the loop."""

@@ -1,0 +1,85 @@
+"""Model-predictive control: imagine candidates with a model, execute the best, look again."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from wmel.arrays import Array, as_like, namespace_of, pick, to_numpy
+from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.objective import Objective
+from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
+from wmel.contract.policy import Decision, Percept
+from wmel.contract.world_model import WorldModel
+from wmel.errors import BadInput, NoFiniteCandidate, described, require
+from wmel.models.imagined_cost import ImaginedCost
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True)
+class ModelPredictive:
+    """A model, an objective and a planner in a loop; `execute` actions of each plan, or the whole plan if None."""
+
+    name: str
+    environment: EnvironmentSpec
+    model: WorldModel
+    objective: Objective
+    planner: Planner
+    execute: int | None = None
+
+    def __post_init__(self):
+        require(self.execute is None or self.execute > 0, "execute must be positive", self.execute)
+        if self.planner.warm_start and self.execute is None:
+            raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")
+
+    @property
+    def reads(self) -> Literal["observation", "state"]:
+        return self.model.spec.reads
+
+    @property
+    def compute_per_plan_call(self) -> int:
+        return self.planner.evaluations * self.planner.horizon
+
+    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
+        before = None if memory is None else memory["latents"]
+        latents = self.model.encode(percept, before)
+        if not self.planner.warm_start:
+            return {"latents": latents}
+        if memory is None:
+            actions = self.environment.actions
+            blank = np.zeros((len(percept), self.planner.horizon, actions.width), actions.dtype)
+            memory = {"plan": as_like(blank, latents), "left": as_like(np.zeros(len(percept), np.int64), latents)}
+        return {**memory, "latents": latents}
+
+    def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
+        assert memory is not None, "act follows observe"
+        steps_left = np.unique(percept.steps_left)
+        require(len(steps_left) == 1, "the episodes of one plan call must have as many steps left", steps_left)
+        horizon = min(self.planner.horizon, int(steps_left[0]))
+        latents, actions = memory["latents"], self.environment.actions
+        cost = ImaginedCost(
+            self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
+        )
+        remainder = Remainder(memory["plan"], memory["left"]) if self.planner.warm_start else None
+        plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=latents), remainder)
+        lengths = plan.lengths if self.execute is None else plan.lengths.clip(max=self.execute)
+        if self.planner.warm_start:
+            memory = {**memory, **self._left_over(plan, lengths)}
+        return Decision(
+            to_numpy(plan.actions),
+            to_numpy(lengths),
+            memory,
+            np.full(len(percept), self.planner.evaluations * horizon),
+            self._failures(plan),
+        )
+
+    def _left_over(self, plan: Plan, executed: Array) -> dict[str, Array]:
+        """The plan moved up by what is executed of it; what it does not fill is never read."""
+        xp = namespace_of(plan.actions)
+        steps = xp.arange(self.planner.horizon, device=executed.device)[None, :] + executed[:, None]
+        horizon = plan.actions.shape[1]
+        return {"plan": pick(plan.actions, steps.clip(max=horizon - 1)), "left": horizon - executed}
+
+    def _failures(self, plan: Plan) -> dict[int, str]:
+        reason = NoFiniteCandidate(f"none of {self.planner.evaluations} candidates had a finite cost")
+        return {int(row): described(reason) for row in np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))}

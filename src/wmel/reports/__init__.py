@@ -1,0 +1,1 @@
+"""Records and tables of finished runs; nothing here runs anything."""

@@ -1,0 +1,171 @@
+"""Records: made from finished runs, written atomically, checked whenever they are read or written."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from wmel.analysis.horizon import HorizonSweep
+from wmel.analysis.scorecard import Scorecard, scorecard
+from wmel.contract.run import Run, SweepPoint
+from wmel.errors import BadRecord
+from wmel.reports.entries import episode_entries, episode_table, estimate_entry, scorecard_entry
+from wmel.reports.files import write_atomically
+from wmel.reports.json_envelope import (
+    RECORD,
+    SCHEMA_VERSION,
+    EpisodeEntry,
+    RunMetadata,
+    RunRecord,
+    ScorecardEntry,
+    SweepMetadata,
+    SweepPointEntry,
+    SweepRecord,
+)
+
+
+def run_record(run: Run, *, settings: Mapping[str, Any], layout: str | None = None) -> RunRecord:
+    """The record of a run; `settings` are those its policy was built with."""
+    metadata = RunMetadata(
+        **_metadata(run, settings, layout),
+        plan_horizon=settings.get("plan_horizon"),
+        episodes=len(run.table),
+        horizon=run.horizon,
+    )
+    return RunRecord(
+        **_stamp(),
+        kind="run",
+        metadata=metadata,
+        scorecard=scorecard_entry(scorecard(run.policy_name, run.table)),
+        results=episode_entries(run.table),
+    )
+
+
+def sweep_record(
+    points: Sequence[SweepPoint], *, epsilon: float, settings: Mapping[str, Any], layout: str | None = None
+) -> SweepRecord:
+    """The record of a sweep; `settings` are those its policies were built with, but for the horizon."""
+    run = points[0].run
+    metadata = SweepMetadata(
+        **_metadata(run, settings, layout),
+        plan_horizon=None,
+        episodes_per_point=len(run.table),
+        episode_horizon=run.horizon,
+        epsilon=epsilon,
+    )
+    cards = tuple(scorecard(point.run.policy_name, point.run.table) for point in points)
+    sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon)
+    return SweepRecord(
+        **_stamp(),
+        kind="sweep",
+        metadata=metadata,
+        policy_name=run.policy_name,
+        points=[_point(point, card) for point, card in zip(points, cards, strict=True)],
+        effective_horizon=estimate_entry(sweep.effective_horizon),
+    )
+
+
+def write_record(path: Path, record: RunRecord | SweepRecord) -> None:
+    """Write a record as JSON, after checking it as a reader would."""
+    text = record.model_dump_json(by_alias=True, indent=1) + "\n"
+    _parsed(text.encode(), path)
+    write_atomically(path, text)
+
+
+def read_record(path: Path) -> RunRecord | SweepRecord:
+    """Read a record; anything else than a whole record of this schema version is refused with the reason."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise BadRecord(f"cannot read {path}: {error.strerror or error}") from error
+    return _parsed(text, path)
+
+
+def run_scorecard(record: RunRecord) -> Scorecard:
+    """The scorecard of a record, computed from its rows."""
+    return scorecard(record.scorecard.policy_name, episode_table(record.results))
+
+
+def recorded_sweep(record: SweepRecord) -> HorizonSweep:
+    """The sweep of a record, computed from its rows."""
+    return HorizonSweep(
+        record.policy_name,
+        tuple(point.plan_horizon for point in record.points),
+        tuple(scorecard(record.policy_name, episode_table(point.results)) for point in record.points),
+        record.metadata.epsilon,
+    )
+
+
+def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord:
+    try:
+        content = from_json(text)
+    except ValueError as error:
+        raise BadRecord(f"{path} is not JSON: {error}") from error
+    found = content.get("schema_version") if isinstance(content, dict) else None
+    if found != SCHEMA_VERSION:
+        raise BadRecord(f"{path} has schema version {found!r}, and this wmel reads {SCHEMA_VERSION!r}")
+    try:
+        record = RECORD.validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(key) for key in first["loc"])
+        raise BadRecord(f"{path} is not a wmel record: {place}: {first['msg']}") from error
+    for card, results in _cards(record):
+        _check_follows(card, results, path)
+    return record
+
+
+def _cards(record: RunRecord | SweepRecord) -> list[tuple[ScorecardEntry, list[EpisodeEntry]]]:
+    if isinstance(record, RunRecord):
+        return [(record.scorecard, record.results)]
+    return [(point.scorecard, point.results) for point in record.points]
+
+
+def _check_follows(card: ScorecardEntry, results: list[EpisodeEntry], path: Path) -> None:
+    """A scorecard that its rows do not give was edited, or written by something else."""
+    expected = scorecard_entry(scorecard(card.policy_name, episode_table(results))) if results else None
+    if expected != card:
+        raise BadRecord(
+            f"{path} is not a wmel record: the scorecard of {card.policy_name} does not follow from its rows"
+        )
+
+
+def _point(point: SweepPoint, card: Scorecard) -> SweepPointEntry:
+    success, latency = card["success_rate"], card["average_planning_latency_ms"]
+    return SweepPointEntry(
+        plan_horizon=point.plan_horizon,
+        scorecard=scorecard_entry(card),
+        success_ci=(success.low, success.high),
+        latency_ci_ms=(latency.low, latency.high),
+        results=episode_entries(point.run.table),
+    )
+
+
+def _metadata(run: Run, settings: Mapping[str, Any], layout: str | None) -> dict[str, Any]:
+    return {
+        "env": run.environment_name,
+        "layout": layout,
+        "policy": run.policy_name,
+        "policy_reads": run.policy_reads,
+        "candidates": settings.get("candidates"),
+        "seed": run.seed,
+        "success": run.success,
+        "stop": run.stop.value,
+        "latency_threads": run.latency_threads,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def _stamp() -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "wmel_version": version("wmel"),
+        "generated_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,1 @@
+"""Arrays in, an Estimate out; knows nothing of world models."""
