@@ -44,7 +44,7 @@ class Greedy:
             actions[:, step, 0] = chosen
             lengths += walking
             position += np.where(walking[:, None], moves[chosen], 0)
-        return Decision(actions[:, : max(1, step)], lengths, None, np.zeros(len(percept), np.int64))
+        return Decision(actions[:, : max(1, lengths.max())], lengths, None, np.zeros(len(percept), np.int64))
 
 
 def _toward(away: np.ndarray, moves: np.ndarray) -> np.ndarray:

@@ -1,0 +1,28 @@
+import pytest
+
+from wmel.contract.criterion import Criterion, When
+from wmel.errors import BadInput
+
+
+@pytest.mark.parametrize("bounds", [{}, {"at_least": 1.0, "at_most": 2.0}])
+def test_a_criterion_has_exactly_one_bound(bounds):
+    with pytest.raises(BadInput, match="either at_least or at_most"):
+        Criterion("reward", **bounds)
+
+
+def test_a_sustained_success_needs_a_step():
+    with pytest.raises(BadInput, match="at least one step"):
+        Criterion("reward", at_least=0.6, when=When.SUSTAINED, steps=0)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        (Criterion("distance", at_most=0), "distance<=0"),
+        (Criterion("reward", at_least=0.6), "reward>=0.6"),
+        (Criterion("reward", at_least=0.6, when=When.SUSTAINED, steps=10), "reward>=0.6@sustained:10"),
+        (Criterion("reward", at_least=0.6, when=When.AT_END), "reward>=0.6@at_end"),
+    ],
+)
+def test_a_criterion_reads_as_it_is_typed(criterion, words):
+    assert str(criterion) == words

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from wmel.episodes import COLUMNS, EpisodeTable, blank_columns, stacked
+from wmel.errors import BadInput
+
+
+def table(count=3):
+    columns = blank_columns(count)
+    columns["episode_seed"][:] = np.arange(count)
+    columns["success"][:1] = True
+    return EpisodeTable(columns)
+
+
+def test_blank_columns_have_the_declared_types():
+    assert {name: column.dtype for name, column in blank_columns(2).items()} == dict(COLUMNS)
+
+
+def test_where_keeps_the_rows_that_match():
+    assert table().where(success=True)["episode_seed"].tolist() == [0]
+    assert len(table().where(success=True, episode_seed=2)) == 0
+
+
+def test_stacking_keeps_every_row_in_order():
+    assert stacked([table(2), table(3)])["episode_seed"].tolist() == [0, 1, 0, 1, 2]
+
+
+def test_a_missing_column_is_refused():
+    columns = blank_columns(2)
+    del columns["steps"]
+    with pytest.raises(BadInput, match="columns"):
+        EpisodeTable(columns)
+
+
+def test_columns_of_two_lengths_are_refused():
+    with pytest.raises(BadInput, match="one length"):
+        EpisodeTable({**blank_columns(2), "steps": np.zeros(3, int)})
