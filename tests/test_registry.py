@@ -35,4 +35,4 @@ def test_settings_fill_in_defaults():
 
 def test_the_parts_cannot_be_replaced():
     with pytest.raises(TypeError):
-        COLOURS.parts["red"] = Part("a:b", "c")  # type: ignore[index]
+        COLOURS.parts["red"] = Part("a:b", "c")

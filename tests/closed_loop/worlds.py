@@ -85,7 +85,7 @@ class Scripted:
         return None
 
     def act(self, percept, memory, streams):
-        return self.decide(percept, streams)  # type: ignore[operator]
+        return self.decide(percept, streams)
 
 
 def waiting(length=1):

@@ -4,7 +4,7 @@ import pytest
 from wmel.contract.spaces import Box, Finite
 from wmel.errors import BadInput
 
-LEVELS = Finite(("left", "off", "right"), values=[[-1.0], [0.0], [1.0]])  # type: ignore[arg-type]
+LEVELS = Finite(("left", "off", "right"), values=[[-1.0], [0.0], [1.0]])
 
 
 @pytest.mark.parametrize(

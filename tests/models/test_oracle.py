@@ -27,4 +27,4 @@ def test_an_environment_that_cannot_branch_has_no_oracle(maze):
         spec = replace(maze.spec, branchable=False)
 
     with pytest.raises(BadInput, match="has no oracle"):
-        Oracle(OneWay())  # type: ignore[arg-type]
+        Oracle(OneWay())

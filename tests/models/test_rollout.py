@@ -14,7 +14,7 @@ class SlowMaze:
 def test_the_fast_path_equals_the_loop(maze):
     actions = np.random.default_rng(0).integers(0, 4, (20, 12, 1))
     states = maze.reset(np.arange(20))
-    fast, slow = Oracle(maze), Oracle(SlowMaze(maze))  # type: ignore[arg-type]
+    fast, slow = Oracle(maze), Oracle(SlowMaze(maze))
     assert np.array_equal(rollout(fast, states, actions), rollout(slow, states, actions))
 
 

@@ -39,4 +39,4 @@ def test_a_world_that_cannot_be_walked_is_refused():
             name = "pendulum"
 
     with pytest.raises(BadInput, match="pendulum does not"):
-        greedy(Pendulum())  # type: ignore[arg-type]
+        greedy(Pendulum())

@@ -1,9 +1,9 @@
 """`wmel run`: one policy in one environment, and its scorecard."""
 
-from pathlib import Path
 from typing import Annotated
 
-import typer
+from wmel.cli import options
+from wmel.cli.options import count
 
 EXAMPLES = """\b
 Examples:
@@ -15,21 +15,17 @@ Examples:
 
 
 def run(
-    env: Annotated[str, typer.Option(help="Environment; `wmel list` names them.")] = "maze_toy",
-    policy: Annotated[str, typer.Option(help="Policy; `wmel list` names them.")] = "tabular-world-model",
-    episodes: Annotated[int, typer.Option(help="Number of episodes.")] = 30,
-    horizon: Annotated[int, typer.Option(help="Steps an episode may take.")] = 60,
-    plan_horizon: Annotated[int | None, typer.Option(help="Steps a plan looks ahead.  [default: 20]")] = None,
-    candidates: Annotated[
-        int | None, typer.Option(help="Candidates drawn at a time.  [default: 200; cem: 24, three times]")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Episode k has the seed SEED * 100000 + k.")] = 0,
-    layout: Annotated[
-        Path | None, typer.Option(help="Text file with a grid of your own: # wall, . free, S start, G goal, D door.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "--out", help="Write the record here (JSON).")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the scorecard here (Markdown).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    env: options.Environment = "maze_toy",
+    policy: options.Policy = "tabular-world-model",
+    episodes: Annotated[int, count("--episodes", "Number of episodes.")] = 30,
+    horizon: Annotated[int, count("--horizon", "Steps an episode may take.")] = 60,
+    plan_horizon: Annotated[int | None, count("--plan-horizon", "Steps a plan looks ahead.  [default: 20]")] = None,
+    candidates: options.Candidates = None,
+    seed: options.Seed = 0,
+    layout: options.Layout = None,
+    output: options.Output = None,
+    markdown: options.Markdown = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Run a policy in an environment and print its scorecard."""
     from wmel import catalog

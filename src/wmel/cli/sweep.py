@@ -1,9 +1,11 @@
 """`wmel sweep`: one policy at several planning horizons, and the horizon that is enough."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from wmel.cli import options
+from wmel.cli.options import count, number
 
 EXAMPLES = """\b
 Examples:
@@ -14,22 +16,21 @@ Examples:
 
 
 def sweep(
-    env: Annotated[str, typer.Option(help="Environment; `wmel list` names them.")] = "maze_toy",
-    policy: Annotated[str, typer.Option(help="Planning policy; `wmel list` names them.")] = "tabular-world-model",
+    env: options.Environment = "maze_toy",
+    policy: options.Policy = "tabular-world-model",
     plan_horizons: Annotated[str, typer.Option(help="Planning horizons, separated by commas.")] = "5,10,15,20,30",
-    episodes_per_point: Annotated[int, typer.Option(help="Episodes per planning horizon.")] = 30,
-    episode_horizon: Annotated[int, typer.Option(help="Steps an episode may take.")] = 80,
-    epsilon: Annotated[float, typer.Option(help="Success a longer horizon must add to count as better.")] = 0.01,
-    candidates: Annotated[
-        int | None, typer.Option(help="Candidates drawn at a time.  [default: 200; cem: 24, three times]")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Episode k has the seed SEED * 100000 + k, at every horizon.")] = 0,
-    layout: Annotated[
-        Path | None, typer.Option(help="Text file with a grid of your own: # wall, . free, S start, G goal, D door.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "--out", help="Write the record here (JSON).")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the table here (Markdown).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    episodes_per_point: Annotated[int, count("--episodes-per-point", "Episodes per planning horizon.")] = 30,
+    episode_horizon: Annotated[int, count("--episode-horizon", "Steps an episode may take.")] = 80,
+    epsilon: Annotated[
+        float,
+        typer.Option(parser=number, metavar="<float>", help="Success a longer horizon must add to count as better."),
+    ] = 0.01,
+    candidates: options.Candidates = None,
+    seed: options.Seed = 0,
+    layout: options.Layout = None,
+    output: options.Output = None,
+    markdown: options.Markdown = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
     from wmel import catalog

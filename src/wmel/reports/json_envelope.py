@@ -90,7 +90,7 @@ class SweepPointEntry(Entry):
     scorecard: ScorecardEntry
     success_ci: tuple[float | None, float | None]
     latency_ci_ms: tuple[float | None, float | None]
-    results: list[EpisodeEntry]
+    results: Annotated[list[EpisodeEntry], Field(min_length=1)]
 
 
 class Envelope(Entry):
@@ -107,7 +107,7 @@ class RunRecord(Envelope):
     kind: Literal["run"]
     metadata: RunMetadata
     scorecard: ScorecardEntry
-    results: list[EpisodeEntry]
+    results: Annotated[list[EpisodeEntry], Field(min_length=1)]
 
 
 class SweepRecord(Envelope):
@@ -116,7 +116,7 @@ class SweepRecord(Envelope):
     kind: Literal["sweep"]
     metadata: SweepMetadata
     policy_name: str
-    points: list[SweepPointEntry]
+    points: Annotated[list[SweepPointEntry], Field(min_length=1)]
     effective_horizon: EstimateEntry
 
 

@@ -1,0 +1,51 @@
+"""Options that several verbs share, said once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def whole_number(text: str) -> int:
+    """What was typed as an integer; anything else is named."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+def number(text: str) -> float:
+    """What was typed as a number; anything else is named."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+Environment = Annotated[str, typer.Option("--env", help="Environment; `wmel list environments` names them.")]
+Policy = Annotated[str, typer.Option("--policy", help="Policy; `wmel list policies` names them.")]
+Candidates = Annotated[
+    int | None,
+    typer.Option(
+        "--candidates",
+        parser=whole_number,
+        metavar="<int>",
+        help="Candidates drawn at a time.  [default: 200; cem: 24, three times]",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", parser=whole_number, metavar="<int>", help="Episode k has the seed SEED * 100000 + k."),
+]
+Layout = Annotated[
+    Path | None,
+    typer.Option("--layout", help="Text file with a grid of your own: # wall, . free, S start, G goal, D door."),
+]
+Output = Annotated[Path | None, typer.Option("--output", "--out", help="Write the record here (JSON).")]
+Markdown = Annotated[Path | None, typer.Option("--markdown", help="Write the table here (Markdown).")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+
+
+def count(flag: str, meaning: str):
+    """An option that takes a whole number."""
+    return typer.Option(flag, parser=whole_number, metavar="<int>", help=meaning)

@@ -1,0 +1,122 @@
+"""Imports point down, only the command line prints, and only a few places write files."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "wmel"
+FILES = sorted(SOURCE.rglob("*.py"))
+LAYERS = [
+    {"arrays", "randomness", "registry", "errors", "stats"},
+    {"contract", "episodes", "catalog"},
+    {"environments", "models", "objectives", "planners", "perturbations"},
+    {"policies", "closed_loop", "diagnostics", "analysis"},
+    {"training", "testing"},
+    {"study"},
+    {"reports"},
+    {"cli"},
+]
+HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
+APART = LAYERS[2]  # these never import each other
+RUNNING = {"environments", "models", "planners", "perturbations", "policies", "closed_loop", "training", "study"}
+CANNOT_RUN = {"analysis", "reports"}
+GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
+HOSTS: dict[str, set[str]] = {}  # guest -> files that may import it
+WRITERS = ("reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
+WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "savez", "savez_compressed", "save_file"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every module a file imports, at the top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports relatively"
+            module = node.module or ""
+            found |= {f"wmel.{alias.name}" for alias in node.names} if module == "wmel" else {module}
+    return found
+
+
+def calls_of(path: Path) -> set[str]:
+    """The names of every function or method a file calls."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                found.add(node.func.id)
+            elif isinstance(node.func, ast.Attribute):
+                found.add(node.func.attr)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_point_down(path):
+    here = package_of(path)
+    if here == "__init__":
+        return
+    for module in imports_of(path):
+        if not module.startswith("wmel."):
+            continue
+        there = module.split(".")[1]
+        if there == here:
+            continue
+        assert HEIGHT[there] <= HEIGHT[here], f"{here} must not import {there}"
+        assert not (here in APART and there in APART), f"{here} and {there} must not know each other"
+        assert not (here in CANNOT_RUN and there in RUNNING), f"{here} runs nothing, and {there} does"
+
+
+def test_every_package_has_a_layer():
+    assert {package_of(path) for path in FILES} - {"__init__"} <= set(HEIGHT)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_guests_are_imported_only_by_the_files_that_need_them(path):
+    for module in imports_of(path):
+        guest = module.split(".")[0]
+        assert guest not in GUESTS or name_of(path) in HOSTS.get(guest, set()), f"{name_of(path)} imports {guest}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if package_of(path) != "cli"], ids=name_of)
+def test_only_the_command_line_prints(path):
+    assert "print" not in calls_of(path)
+    names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+    assert not names & {"stdout", "stderr"}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if not name_of(path).startswith(WRITERS)], ids=name_of)
+def test_only_a_few_places_write_files(path):
+    assert not calls_of(path) & (WRITING | {"open"})
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_are_short_and_say_what_lives_in_them(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    assert ast.get_docstring(ast.parse(text)), "the first line says what lives here"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_file_is_a_drawer_for_anything(path):
+    assert path.stem not in {"utils", "common", "base", "core", "helpers", "misc", "manager"}
+
+
+def test_only_one_place_catches_everything():
+    broad = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ExceptHandler):
+                kinds = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
+                if any(kind is None or getattr(kind, "id", "") in ("Exception", "BaseException") for kind in kinds):
+                    broad.append(name_of(path))
+    assert broad == ["closed_loop/attribution.py"]

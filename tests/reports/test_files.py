@@ -1,0 +1,56 @@
+import threading
+
+import pytest
+
+from wmel.errors import CannotWrite
+from wmel.reports.files import check_writable, write_atomically
+
+
+def test_missing_folders_are_made(tmp_path):
+    write_atomically(tmp_path / "a" / "b" / "c.txt", "hello")
+    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "hello"
+
+
+def test_nothing_is_left_beside_the_file(tmp_path):
+    write_atomically(tmp_path / "c.txt", "one")
+    write_atomically(tmp_path / "c.txt", "two")
+    check_writable(tmp_path / "c.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.txt"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path):
+    path, texts, seen = tmp_path / "c.txt", ["a" * 200_000, "b" * 200_000], set()
+    write_atomically(path, texts[0])
+    done = threading.Event()
+
+    def read():
+        while not done.is_set():
+            seen.add(path.read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for turn in range(50):
+        write_atomically(path, texts[turn % 2])
+    done.set()
+    reader.join()
+    assert seen <= set(texts)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "c.txt"
+    write_atomically(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(path, "\ud800")
+    assert path.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["c.txt"]
+
+
+@pytest.mark.parametrize("check", [check_writable, lambda path: write_atomically(path, "")])
+def test_a_path_below_a_file_cannot_be_written(tmp_path, check):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite, match="cannot write"):
+        check(tmp_path / "file" / "out.json")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(CannotWrite, match="it is a folder"):
+        check_writable(tmp_path)
