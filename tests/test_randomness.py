@@ -49,9 +49,14 @@ def test_numbers_are_uniform_float32_below_one():
     numbers = streams(range(100)).uniforms("plan", (1000,))
     assert numbers.dtype == np.float32
     assert numbers.min() >= 0 and numbers.max() < 1
+    assert np.array_equal(numbers * 2**23, np.round(numbers * 2**23))
     # a chi-squared statistic of 20 cells exceeds 45.3 with probability 0.0006
     counts = np.histogram(numbers, bins=20, range=(0, 1))[0]
     assert ((counts - 5000) ** 2 / 5000).sum() < 45.3
+
+
+def test_an_odd_count_is_no_special_case():
+    assert np.array_equal(streams([1]).uniforms("plan", (7,)), streams([1]).uniforms("plan", (8,))[..., :7])
 
 
 def test_neighbouring_episodes_are_uncorrelated():

@@ -51,6 +51,13 @@ def one_hot(index: Array, count: int) -> Array:
     return lookup(as_like(np.eye(count, dtype=np.float32), index), index)
 
 
+def repeat_rows(array: Array, times: int) -> Array:
+    """Each row `times` times over: [B,...] -> [B*times,...]."""
+    if namespace_of(array) is np:
+        return np.repeat(array, times, axis=0)
+    return array.repeat_interleave(times, dim=0)
+
+
 def contiguous(array: Array) -> Array:
     """The array laid out in memory in the order of its axes."""
     return np.ascontiguousarray(array) if namespace_of(array) is np else array.contiguous()

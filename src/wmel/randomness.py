@@ -1,5 +1,6 @@
 """Streams: random numbers that depend on the episode seed and the moment, and on nothing else."""
 
+import math
 import zlib
 from dataclasses import dataclass
 
@@ -25,18 +26,30 @@ class Streams:
         return Streams(self.episode_seeds[index], self.moments[index])
 
     def uniforms(self, purpose: str, shape: tuple[int, ...], rounds: int = 1) -> np.ndarray:
-        """Float32 numbers in [0, 1), [rounds, B, *shape]; what leads a round does not depend on how much follows."""
-        numbers = np.empty((rounds, len(self), *shape), dtype=np.float32)
+        """Float32 multiples of 2^-23 in [0, 1): [rounds, B, *shape].
+
+        What leads a round does not depend on how much follows, and no number times n rounds up to n.
+        """
+        count = math.prod(shape)
+        bits = np.empty((rounds, len(self), -(-count // 2)), np.uint64)
         philox = np.random.Philox(key=0)
-        generator = np.random.Generator(philox)
         state = philox.state
         key, counter = state["state"]["key"], state["state"]["counter"]
         key[1] = zlib.crc32(purpose.encode())
         for row, (seed, moment) in enumerate(zip(self.episode_seeds.tolist(), self.moments.tolist(), strict=True)):
-            key[0] = seed
-            counter[1] = moment
+            key[0], counter[1] = seed, moment
             for index in range(rounds):
                 counter[2] = index
                 philox.state = state
-                generator.random(dtype=np.float32, out=numbers[index, row])
-        return numbers
+                bits[index, row] = philox.random_raw(bits.shape[2])
+        return _between_zero_and_one(bits)[:, :, :count].reshape(rounds, len(self), *shape)
+
+
+def _between_zero_and_one(bits: np.ndarray) -> np.ndarray:
+    """uint64 [..., k] -> float32 [..., 2k] from 23 bits each, in place: exponents set to 1..2, then less 1."""
+    halves = bits.view(np.uint32)
+    halves >>= 9
+    halves |= 0x3F800000
+    numbers = halves.view(np.float32)
+    numbers -= 1
+    return numbers

@@ -21,6 +21,8 @@ class BenchmarkRunner:
     episodes: int = 50
     horizon: int = 50
     seed: int | None = None
+    block: int = 512
+    timed_decisions: int = 100
 
     def run(self, progress: Callable[[int], None] = lambda finished: None) -> Run:
         """Run the episodes; `progress` is told how many have just finished."""
@@ -30,6 +32,8 @@ class BenchmarkRunner:
             self.policy,
             episode_seeds(seed, self.episodes),
             max_steps=self.horizon,
+            block=self.block,
+            timed_decisions=self.timed_decisions,
             progress=progress,
         )
         return Run(

@@ -22,9 +22,10 @@ def check_decision(decision: Decision, space: Space, count: int) -> None:
         raise BadDecision(f"a policy must return actions [{count},K,{space.width}], got shape {shape}")
     if lengths.shape != (count,) or lengths.min() < 0 or lengths.max() > shape[1]:
         raise BadDecision(f"a policy must return {count} lengths within 0..{shape[1]}, got {lengths.tolist()}")
+    inside = space.contains(decision.actions)
+    if inside.all():
+        return
     used = np.arange(shape[1]) < lengths[:, None]
     used[list(decision.errors)] = False
-    outside = used & ~space.contains(decision.actions)
-    if outside.any():
-        row, step = np.argwhere(outside)[0]
+    for row, step in np.argwhere(used & ~inside):
         raise BadDecision(f"action {decision.actions[row, step].tolist()} at step {step} is outside the action space")

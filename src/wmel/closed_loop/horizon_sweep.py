@@ -17,6 +17,7 @@ def horizon_sweep(
     episodes_per_point: int = 30,
     episode_horizon: int = 80,
     seed: int = 0,
+    timed_decisions: int = 100,
     progress: Callable[[int], None] = lambda finished: None,
 ) -> list[SweepPoint]:
     """Run `policy_at(h)` for each planning horizon h, in increasing order."""
@@ -26,9 +27,10 @@ def horizon_sweep(
         require(plan_horizon > 0, "planning horizons must be positive", plan_horizon)
     require(len(set(plan_horizons)) == len(plan_horizons), "planning horizons must differ", list(plan_horizons))
     policies = {horizon: policy_at(horizon) for horizon in sorted(plan_horizons)}
-    return [
-        SweepPoint(
-            horizon, BenchmarkRunner(environment, policy, episodes_per_point, episode_horizon, seed).run(progress)
+    points = []
+    for horizon, policy in policies.items():
+        runner = BenchmarkRunner(
+            environment, policy, episodes_per_point, episode_horizon, seed, timed_decisions=timed_decisions
         )
-        for horizon, policy in policies.items()
-    ]
+        points.append(SweepPoint(horizon, runner.run(progress)))
+    return points

@@ -52,6 +52,8 @@ class DecisionSample:
 def decision_times(policy: Policy, sample: DecisionSample) -> list[tuple[int, float]]:
     """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread."""
     times = []
+    if not sample.kept:
+        return times
     with threadpool_limits(limits=THREADS):
         for decision in sample.kept[:1] * WARM_UPS:
             _decide(policy, decision)

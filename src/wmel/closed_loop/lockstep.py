@@ -108,9 +108,11 @@ class Lockstep:
                 self._enqueue(deciding, decision)
             memories.append(memory)
         self._leave(ended)
-        self.rows = take_rows(self.rows, outcome.rows)
+        if outcome.errors:
+            self.rows = take_rows(self.rows, outcome.rows)
         self.memory = join_rows(memories) if memories else None
-        self._keep(np.flatnonzero(~np.isin(outcome.rows, list(ended))))
+        if ended:
+            self._keep(np.flatnonzero(~np.isin(outcome.rows, list(ended))))
 
     def _thought(self, rows: np.ndarray) -> Thought:
         percept, before = self._percept(rows), take_rows(self.memory, rows)

@@ -53,11 +53,11 @@ class GridWorld:
         return lookup(self._coordinates, states[:, 0])
 
     def goals(self, states: np.ndarray) -> np.ndarray:
-        return np.tile(np.array(self.layout.goal, np.float32), (len(states), 1))
+        return np.repeat(self._goal, len(states), axis=0)
 
     def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
         """`distance`: Manhattan distance left to the goal after the step."""
-        return {"distance": np.abs(self.observe(next_states) - self.goals(next_states)).sum(axis=1)}
+        return {"distance": self._distances.take(next_states[:, 0])}
 
     def displacements(self) -> np.ndarray:
         return np.array(list(MOVES.values()), np.float32)
@@ -83,6 +83,16 @@ class GridWorld:
         """[cells,2]: x and y of each cell."""
         numbers = np.arange(self._cells)
         return np.stack([numbers % self.layout.width, numbers // self.layout.width], axis=1).astype(np.float32)
+
+    @cached_property
+    def _goal(self) -> np.ndarray:
+        """[1,2]"""
+        return np.array([self.layout.goal], np.float32)
+
+    @cached_property
+    def _distances(self) -> np.ndarray:
+        """[cells]: Manhattan distance of each cell to the goal."""
+        return np.abs(self._coordinates - self._goal).sum(axis=1)
 
     @cached_property
     def _next(self) -> np.ndarray:

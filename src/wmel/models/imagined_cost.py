@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, repeat_rows
 from wmel.contract.objective import Objective
 from wmel.contract.planner import CandidateCosts
 from wmel.contract.spaces import Box, Space
@@ -39,16 +37,21 @@ class ImaginedCost:
 
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
         """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
-        episodes = np.arange(start, start + len(actions)) // count
         by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
         values = self.space.as_values(by_step).swapaxes(0, 1)
-        actions = self._model_input(by_step.swapaxes(0, 1), values)
-        trajectory = rollout(self.model, self.latents[episodes], actions)
+        latents, goals = (_spread(rows, start, count, len(actions)) for rows in (self.latents, self.goals))
+        trajectory = rollout(self.model, latents, self._model_input(by_step.swapaxes(0, 1), values))
         observations = decoded(self.model, trajectory)
-        goals = as_like(self.goals, observations)[episodes]
-        return reduced(self.objective.reduction, self.objective.costs(observations, values, goals))
+        costs = self.objective.costs(observations, values, as_like(goals, observations))
+        return reduced(self.objective.reduction, costs)
 
     def _model_input(self, actions: Array, values: Array) -> Array:
         if isinstance(self.space, Box) or self.model.spec.action_input == "value":
             return values
         return actions if self.model.spec.action_input == "index" else one_hot(actions[..., 0], self.space.count)
+
+
+def _spread(rows: Array, start: int, count: int, length: int) -> Array:
+    """Rows [B,...], each repeated `count` times, and of those the `length` from `start` on."""
+    first, last = start // count, -(-(start + length) // count)
+    return repeat_rows(rows[first:last], count)[start - first * count :][:length]

@@ -5,9 +5,9 @@ from wmel.contract.spaces import Box, Space
 
 
 def uniform_actions(space: Space, uniforms: Array) -> Array:
-    """Numbers [...,A] in [0, 1) -> actions [...,A] as they travel, never outside the bounds."""
+    """Numbers [...,A] of a stream -> actions [...,A] as they travel, never outside the bounds."""
     xp = namespace_of(uniforms)
     if isinstance(space, Box):
         low, high = as_like(space.low, uniforms), as_like(space.high, uniforms)
         return xp.clip(low + uniforms * (high - low), low, high)
-    return whole(uniforms * space.count).clip(max=space.count - 1)  # float32 can round up to `count`
+    return whole(uniforms * space.count)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, namespace_of, pick, to_numpy
+from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows, to_numpy
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
@@ -14,6 +14,8 @@ from wmel.contract.world_model import WorldModel
 from wmel.errors import BadInput, NoFiniteCandidate, described, require
 from wmel.models.imagined_cost import ImaginedCost
 from wmel.randomness import Streams
+
+BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,21 @@ class ModelPredictive:
         return {**memory, "latents": latents}
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
+        """Plan for all rows, in groups whose candidates fit the memory budget."""
+        bytes_per_row = 4 * self.compute_per_plan_call * self.environment.actions.width
+        groups = -(-len(percept) * bytes_per_row // BYTES_OF_CANDIDATES)
+        if groups == 1:
+            return self._plan(percept, memory, streams)
+        parts = []
+        for rows in np.array_split(np.arange(len(percept)), min(groups, len(percept))):
+            parts.append(self._plan(percept.rows(rows), take_rows(memory, rows), streams.rows(rows)))
+        return _joined(parts)
+
+    def _plan(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         assert memory is not None, "act follows observe"
-        steps_left = np.unique(percept.steps_left)
-        require(len(steps_left) == 1, "the episodes of one plan call must have as many steps left", steps_left)
-        horizon = min(self.planner.horizon, int(steps_left[0]))
+        fewest, most = int(percept.steps_left.min()), int(percept.steps_left.max())
+        require(fewest == most, "the episodes of one plan call must have as many steps left", (fewest, most))
+        horizon = min(self.planner.horizon, fewest)
         latents, actions = memory["latents"], self.environment.actions
         cost = ImaginedCost(
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
@@ -81,5 +94,18 @@ class ModelPredictive:
         return {"plan": pick(plan.actions, steps.clip(max=horizon - 1)), "left": horizon - executed}
 
     def _failures(self, plan: Plan) -> dict[int, str]:
+        unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
         reason = NoFiniteCandidate(f"none of {self.planner.evaluations} candidates had a finite cost")
-        return {int(row): described(reason) for row in np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))}
+        return {int(row): described(reason) for row in unplanned}
+
+
+def _joined(parts: list[Decision]) -> Decision:
+    """The decisions of several groups of rows as one."""
+    starts = np.cumsum([0] + [len(part.lengths) for part in parts[:-1]])
+    return Decision(
+        np.concatenate([part.actions for part in parts]),
+        np.concatenate([part.lengths for part in parts]),
+        join_rows([part.memory for part in parts]),
+        np.concatenate([part.model_steps for part in parts]),
+        {int(start) + row: why for start, part in zip(starts, parts, strict=True) for row, why in part.errors.items()},
+    )

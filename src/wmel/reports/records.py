@@ -129,12 +129,14 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
         stored, derived = [record.scorecard], [scorecard_entry(run_scorecard(record))]
     else:
         sweep = recorded_sweep(record)
-        stored = [*record.points, record.effective_horizon]
+        stored = [record.effective_horizon, *record.points]
         derived = [
-            _point(point.plan_horizon, card, point.results)
-            for point, card in zip(record.points, sweep.scorecards, strict=True)
+            estimate_entry(sweep.effective_horizon),
+            *(
+                _point(point.plan_horizon, card, point.results)
+                for point, card in zip(record.points, sweep.scorecards, strict=True)
+            ),
         ]
-        derived.append(estimate_entry(sweep.effective_horizon))
     for entry, expected in zip(stored, derived, strict=True):
         if not _agree(entry.model_dump(), expected.model_dump()):
             raise BadRecord(f"{path} is not a wmel record: its summary does not follow from its rows")

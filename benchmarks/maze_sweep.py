@@ -1,0 +1,62 @@
+"""The maze sweep: ours against a plain scalar Python program of the same algorithm."""
+
+import random
+import sys
+
+from scalar_maze import ScalarMaze, ScalarRandomShooting, run_episode
+from side_by_side import compare, verdict
+from wmel import catalog, horizon_sweep
+
+HORIZONS = (5, 10, 15, 20, 30)
+CANDIDATES, MAX_STEPS = 200, 80
+OURS_PER_POINT, SCALAR_PER_POINT = 500, 10
+
+
+def scalar_sweep() -> dict[str, int]:
+    """The scalar program on fewer episodes; it counts its model steps so that costs per step can be compared."""
+    layout = catalog.environment("maze_toy").layout
+    free = {(x, y) for x in range(layout.width) for y in range(layout.height) if layout.is_free((x, y))}
+    maze, counts = ScalarMaze(free, layout.start, layout.goal), {"model_steps": 0, "successes": 0}
+    for horizon in HORIZONS:
+        planner = ScalarRandomShooting(
+            maze.dynamics, maze.score, horizon=horizon, candidates=CANDIDATES, rng=random.Random(0)
+        )
+        counts["successes"] += sum(run_episode(maze, planner, MAX_STEPS)[0] for _ in range(SCALAR_PER_POINT))
+        counts["model_steps"] += planner.model_steps
+    return counts
+
+
+def our_sweep() -> dict[str, int]:
+    """The sweep as `wmel sweep` runs it, without timing decisions for latency, which the scalar program does not do."""
+    maze = catalog.environment("maze_toy")
+    points = horizon_sweep(
+        maze,
+        lambda horizon: catalog.policy("tabular-world-model", maze, plan_horizon=horizon, candidates=CANDIDATES),
+        HORIZONS,
+        episodes_per_point=OURS_PER_POINT,
+        episode_horizon=MAX_STEPS,
+        timed_decisions=0,
+    )
+    tables = [point.run.table for point in points]
+    return {
+        "model_steps": sum(int(table["model_steps"].sum()) for table in tables),
+        "successes": sum(int(table["success"].sum()) for table in tables),
+    }
+
+
+def main() -> int:
+    scalar, ours = scalar_sweep(), our_sweep()
+    result = compare(scalar_sweep, our_sweep)
+    scalar_ns = result.first / scalar["model_steps"] * 1e9
+    our_ns = result.second / ours["model_steps"] * 1e9
+    for name, cost, counts, episodes in (
+        ("scalar Python", scalar_ns, scalar, SCALAR_PER_POINT),
+        ("wmel", our_ns, ours, OURS_PER_POINT),
+    ):
+        rate = counts["successes"] / (episodes * len(HORIZONS))
+        print(f"{name}: {cost:.1f} ns of CPU per model step; success over all horizons {rate:.3f}")
+    return 0 if verdict("maze sweep, scalar Python over wmel", scalar_ns / our_ns, at_least=30) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
