@@ -18,11 +18,11 @@ def test_a_sweep_has_the_documents_columns():
         "| plan_horizon | success_rate | success_95ci | avg_steps | latency_ms_per_call | latency_95ci "
         "| compute_per_decision |"
     )
-    assert lines[4] == "| 15 | 1.000 | [0.89, 1.00] | 31.0 | n/a | n/a | 258.065 |"
+    assert lines[4] == "| 15 | 1.000 | [0.886, 1.000] | 31.0 | n/a | n/a | 258.065 |"
     assert "H* = 15" in lines[-1]
 
 
 def test_a_scorecard_says_n_a_and_why():
     text = to_markdown_scorecard(CARD)
-    assert "| success_rate | 1.000 | [0.89, 1.00] | 30 | wilson |" in text
+    assert "| success_rate | 1.000 | [0.886, 1.000] | 30 | wilson |" in text
     assert "| average_planning_latency_ms | n/a | n/a | 0 | no decision was timed |" in text

@@ -8,7 +8,7 @@ def number(estimate: Estimate, digits: int = 3) -> str:
     return "n/a" if estimate.value is None else f"{estimate.value:.{digits}f}"
 
 
-def bounds(estimate: Estimate, digits: int = 2) -> str:
+def bounds(estimate: Estimate, digits: int = 3) -> str:
     """The interval, or n/a."""
     if estimate.low is None or estimate.high is None:
         return "n/a"

@@ -1,0 +1,50 @@
+# Each verb makes what it needs on a fresh machine; a second call is fast.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet
+RUNS := runs/demo
+TORCH := torch==2.13.0
+
+.PHONY: demo test test-slow check bench schema clean
+
+demo: .venv/core.stamp  ## compare policies on both toy worlds and sweep the planning horizon
+	@for world in maze_toy two_room_toy; do \
+	  for policy in random greedy tabular-world-model cem; do \
+	    $(BIN)/wmel run --env $$world --policy $$policy --output $(RUNS)/$$world-$$policy.json || exit $$?; echo; \
+	  done; \
+	done
+	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/sweep.json --markdown $(RUNS)/sweep.md
+	@echo; echo "records are in $(RUNS); look again with: $(BIN)/wmel show $(RUNS)/sweep.json"
+
+test: .venv/all.stamp  ## every test but the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: .venv/all.stamp  ## the tests that take long or install something
+	$(BIN)/python -m pytest -m slow
+
+check: .venv/all.stamp  ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
+	@failed=0; for file in startup planner_overhead maze_sweep; do \
+	  $(BIN)/python benchmarks/$$file.py || failed=1; \
+	done; exit $$failed
+
+schema: .venv/core.stamp  ## write docs/record.schema.json anew
+	$(BIN)/python -c "from wmel.reports.schema import schema_text; print(schema_text(), end='')" > docs/record.schema.json
+
+clean:
+	rm -rf .venv runs .pytest_cache .ruff_cache .hypothesis
+
+.venv/core.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/all.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) $(TORCH)
+	$(PIP) --editable ".[dev,learned]"
+	touch $@ .venv/core.stamp
