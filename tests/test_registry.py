@@ -29,8 +29,28 @@ def test_an_unknown_setting_is_named():
         COLOURS.build("fraction", shade=3)
 
 
-def test_settings_fill_in_defaults():
-    assert COLOURS.settings("fraction", numerator=3)["denominator"] is None
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("no_such_package.module:thing", "cannot import 'no_such_package.module:thing': ModuleNotFoundError"),
+        ("fractions:Fractoin", "module 'fractions' has no 'Fractoin'"),
+        ("fractions:", "module 'fractions' has no ''"),
+    ],
+)
+def test_an_object_that_does_not_exist_is_named(target, words):
+    with pytest.raises(BadInput, match=words):
+        COLOURS.load(target)
+
+
+def test_foreign_code_that_breaks_at_import_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "broken_module.py").write_text("raise RuntimeError('half\\nwritten')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="cannot import 'broken_module:x': RuntimeError: half written"):
+        COLOURS.load("broken_module:x")
+
+
+def test_an_object_is_found_by_its_path():
+    assert COLOURS.load("fractions:Fraction").__name__ == "Fraction"
 
 
 def test_the_parts_cannot_be_replaced():

@@ -58,6 +58,25 @@ def repeat_rows(array: Array, times: int) -> Array:
     return array.repeat_interleave(times, dim=0)
 
 
+def write_rows(memory: Any, count: int, rows: np.ndarray, part: Any) -> Any:
+    """The memory of `count` rows with `part` written into the given rows, in place; made if there was none."""
+    if part is None:
+        return memory
+    if memory is None:
+        memory = {name: blank_rows(array, count) for name, array in part.items()}
+    for name, array in part.items():
+        memory[name][rows] = array
+    return memory
+
+
+def blank_rows(like: Array, count: int) -> Array:
+    """Zeros [count,...] of the library, device and type of like [B,...]."""
+    shape = (count, *like.shape[1:])
+    if namespace_of(like) is np:
+        return np.zeros(shape, like.dtype)
+    return like.new_zeros(shape)
+
+
 def contiguous(array: Array) -> Array:
     """The array laid out in memory in the order of its axes."""
     return np.ascontiguousarray(array) if namespace_of(array) is np else array.contiguous()
@@ -96,14 +115,18 @@ def join_rows(parts: list[Any]) -> Any:
     return {name: namespace_of(array).concatenate([part[name] for part in parts]) for name, array in parts[0].items()}
 
 
+def copied_memory(memory: Any) -> Any:
+    """A memory whose arrays may be written to; None stays None."""
+    return None if memory is None else {name: copied(array) for name, array in memory.items()}
+
+
 def put_rows(memory: Any, rows: np.ndarray, part: Any) -> Any:
     """The memory with `part` written over the given rows; the original is left alone."""
     if memory is None or part is None:
         return part
-    merged = {}
-    for name, array in memory.items():
-        merged[name] = copied(array)
-        merged[name][rows] = part[name]
+    merged = copied_memory(memory)
+    for name, array in part.items():
+        merged[name][rows] = array
     return merged
 
 

@@ -1,8 +1,10 @@
 """The catalogue: every built-in part, one line each."""
 
+import re
 from typing import Any
 
-from wmel.registry import Part, Registry
+from wmel.errors import BadInput
+from wmel.registry import Part, Registry, imported
 
 ENVIRONMENTS = Registry(
     "environment",
@@ -10,10 +12,12 @@ ENVIRONMENTS = Registry(
         "maze_toy": Part("wmel.environments.maze_toy:maze_toy", "7x7 maze, shortest path 14; a trap for the greedy"),
         "two_room_toy": Part("wmel.environments.two_room_toy:two_room_toy", "two rooms and a door, shortest path 11"),
     },
+    group="wmel.environments",
 )
 MODELS = Registry(
     "model",
     {"oracle": Part("wmel.models.oracle:Oracle", "the environment itself behind the model contract")},
+    group="wmel.models",
 )
 OBJECTIVES = Registry(
     "objective",
@@ -24,7 +28,9 @@ PLANNERS = Registry(
     {
         "random-shooting": Part("wmel.planners.random_shooting:RandomShooting", "draw uniformly, keep the cheapest"),
         "cem": Part("wmel.planners.cem:CEM", "cross-entropy method: refit the draw to its cheapest part"),
+        "mppi": Part("wmel.planners.mppi:MPPI", "path integral: refit the draw to all of it, the cheap counting most"),
     },
+    group="wmel.planners",
 )
 POLICIES = Registry(
     "policy",
@@ -32,15 +38,35 @@ POLICIES = Registry(
         "random": Part("wmel.policies.random:random_policy", "uniform actions; the floor of every comparison"),
         "greedy": Part("wmel.policies.greedy:greedy", "straight to the goal, by the waypoint if the world has one"),
         "tabular-world-model": Part(
-            "wmel.policies.named:tabular_world_model", "random shooting on the environment's own dynamics"
+            "wmel.policies.planning:tabular_world_model",
+            "the documents' planner: random shooting, plans executed whole",
         ),
-        "cem": Part("wmel.policies.named:cem", "cross-entropy method on the environment's own dynamics"),
+        "native": Part("wmel.policies.native:native", "the `plan` of a model of your own"),
     },
+)
+PERTURBATIONS = Registry(
+    "perturbation",
+    {
+        "env-default": Part("wmel.perturbations.env_default:EnvPerturbation", "what the environment does by itself"),
+        "drop-next": Part(
+            "wmel.perturbations.drop_next_actions:DropNextActions",
+            "-K: the next K planned actions are lost, no time passes",
+        ),
+        "hold-idle": Part("wmel.perturbations.hold_next_actions:hold_idle", "-K: the idle action runs for K steps"),
+        "hold-last": Part("wmel.perturbations.hold_next_actions:hold_last", "-K: the last action runs on for K steps"),
+        "observation-noise": Part(
+            "wmel.perturbations.observation_noise:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on what is seen"
+        ),
+        "action-delay": Part("wmel.perturbations.action_delay:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
+        "composite": Part("wmel.perturbations.composite:CompositePerturbation", ":A+B: several at once, in order"),
+    },
+    group="wmel.perturbations",
 )
 METRICS = Registry(
     "metric",
     {
         "success_rate": Part("wmel.analysis.metrics.success_rate:success_rate", "share of episodes that succeed"),
+        "success@": Part("wmel.analysis.metrics.success_at:success_at", "K: share that succeed within K steps"),
         "average_steps_to_success": Part(
             "wmel.analysis.metrics.average_steps_to_success:average_steps_to_success", "steps of the successful ones"
         ),
@@ -51,15 +77,25 @@ METRICS = Registry(
         "planning_latency_p50_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p50", "its median"),
         "planning_latency_p95_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p95", "its slow 5%"),
         "planning_latency_p99_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p99", "its slow 1%"),
+        "deadline@": Part("wmel.analysis.metrics.deadline_at:deadline_at", "MS: share of decisions made in time"),
         "average_compute_per_decision": Part(
             "wmel.analysis.metrics.average_compute_per_decision:average_compute_per_decision",
             "declared model steps per executed step",
+        ),
+        "perturbation_recovery_rate": Part(
+            "wmel.analysis.metrics.perturbation_recovery_rate:perturbation_recovery_rate",
+            "share of perturbed episodes that succeed",
+        ),
+        "perturbation_recovery_ratio": Part(
+            "wmel.analysis.metrics.perturbation_recovery_ratio:perturbation_recovery_ratio",
+            "the same over the rate of those seeds left alone",
         ),
         "pre_solved_rate": Part(
             "wmel.analysis.metrics.pre_solved_rate:pre_solved_rate", "share of starts that need no action"
         ),
         "error_rate": Part("wmel.analysis.metrics.error_rate:error_rate", "share of episodes that broke"),
     },
+    group="wmel.metrics",
 )
 CATALOGUE: dict[str, Registry] = {
     "environments": ENVIRONMENTS,
@@ -67,6 +103,7 @@ CATALOGUE: dict[str, Registry] = {
     "planners": PLANNERS,
     "models": MODELS,
     "objectives": OBJECTIVES,
+    "perturbations": PERTURBATIONS,
     "metrics": METRICS,
 }
 
@@ -77,5 +114,36 @@ def environment(name: str, **settings: Any) -> Any:
 
 
 def policy(name: str, environment: Any, **settings: Any) -> Any:
-    """A policy by its catalogue name, for an environment; `plan_horizon` and `candidates` where it plans."""
+    """A policy by its catalogue name, for an environment; any planner of the catalogue is one too."""
+    if name not in POLICIES.parts and name in PLANNERS.parts:
+        return imported("wmel.policies.planning:planning")(environment, planner=name, **settings)
+    if name not in POLICIES.parts:
+        known = {**POLICIES.parts, **PLANNERS.parts}
+        return Registry("policy", known).load(name)
     return POLICIES.build(name, environment, **settings)
+
+
+def metric(text: str) -> Any:
+    """A metric as it is typed: success_rate, or one that takes a number: success@20, deadline@5."""
+    name, at, number = text.partition("@")
+    if not at:
+        return METRICS.load(text)
+    try:
+        return METRICS.load(f"{name}@")(float(number))
+    except ValueError as error:
+        raise BadInput(f"metric '{text}': {error}") from error
+
+
+def perturbation(text: str) -> Any:
+    """A perturbation as it is typed: env-default, drop-next-5, observation-noise-0.1@20, composite:A+B."""
+    if text.startswith("composite:"):
+        parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
+        return PERTURBATIONS.load("composite")(*(perturbation(part) for part in parts if part))
+    if text in PERTURBATIONS.parts or ":" in text:
+        return PERTURBATIONS.build(text)
+    match = re.fullmatch(r"(?P<name>.+)-(?P<strength>[0-9.eE+-]+?)(@(?P<window>[0-9]+))?", text)
+    if match is None or match["name"] not in PERTURBATIONS.parts:
+        return PERTURBATIONS.load(text)
+    window = {} if match["window"] is None else {"window": int(match["window"])}
+    strength = int(match["strength"]) if match["strength"].isdecimal() else float(match["strength"])
+    return PERTURBATIONS.load(match["name"])(strength, **window)

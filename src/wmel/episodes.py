@@ -17,6 +17,8 @@ COLUMNS: Mapping[str, np.dtype] = {
     "declared_compute": np.dtype(np.float64),  # imagined, as the policy declares per plan call; NaN: it declares none
     "return": np.dtype(np.float64),  # NaN: no reward, or the episode stopped at success
     "pre_solved": np.dtype(bool),
+    "perturbed": np.dtype(bool),  # a perturbation struck before the episode ended
+    "unperturbed_success": np.dtype(np.float64),  # 1 or 0: the same seed left alone; NaN: not run
     "error": np.dtype(object),  # "": none
     "planning_latencies_ms": np.dtype(object),  # a tuple of the decisions timed at batch 1
 }
@@ -60,6 +62,7 @@ def blank_columns(rows: int) -> dict[str, np.ndarray]:
     columns["first_success_step"][:] = -1
     columns["declared_compute"][:] = np.nan
     columns["return"][:] = np.nan
+    columns["unperturbed_success"][:] = np.nan
     columns["error"][:] = ""
     for row in range(rows):
         columns["planning_latencies_ms"][row] = ()

@@ -7,6 +7,7 @@ WmelError
 │   └── BadRecord             a file that is not a record of this schema
 ├── MissingExtra              a part whose optional packages are not installed
 ├── CannotWrite               an output that cannot be written
+├── BadModel                  a world model returned something that is no latent or observation
 ├── BadDecision               a policy returned something that is no decision
 ├── BadStep                   an environment returned something that is no step
 └── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
@@ -39,6 +40,10 @@ class MissingExtra(WmelError):
 
 class CannotWrite(WmelError):
     """An output that cannot be written."""
+
+
+class BadModel(WmelError):
+    """A world model returned something that is no latent or observation."""
 
 
 class BadDecision(WmelError):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wmel.arrays import Array, namespace_of
+
 
 @dataclass(frozen=True, eq=False)
 class Streams:
@@ -43,6 +45,15 @@ class Streams:
                 philox.state = state
                 bits[index, row] = philox.random_raw(bits.shape[2])
         return _between_zero_and_one(bits)[:, :, :count].reshape(rounds, len(self), *shape)
+
+
+def normals(uniforms: Array) -> Array:
+    """Box-Muller: uniforms [...,2k] of a stream -> standard normals [...,2k], in their own library."""
+    xp = namespace_of(uniforms)
+    half = uniforms.shape[-1] // 2
+    radius = xp.sqrt(-2 * xp.log(1 - uniforms[..., :half]))
+    angle = 2 * math.pi * uniforms[..., half:]
+    return xp.concatenate([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)
 
 
 def _between_zero_and_one(bits: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Parts by name: where each lives, said as a string so that listing them imports nothing."""
 
 import difflib
+import functools
 import importlib
 import inspect
 from collections.abc import Mapping
@@ -8,30 +9,45 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from wmel.errors import BadInput, UnknownPart
+from wmel.errors import BadInput, UnknownPart, described
 
 
 @dataclass(frozen=True)
 class Part:
-    """One catalogue line: `target` is `package.module:object`."""
+    """One catalogue line: `target` is `package.module:object`, `origin` the package it came with."""
 
     target: str
     summary: str
+    origin: str = "wmel"
 
     def load(self) -> Any:
-        module, _, attribute = self.target.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        """The object, imported now."""
+        return imported(self.target)
 
 
 class Registry:
-    """The parts of one kind."""
+    """The parts of one kind: the built-in ones, and those that installed packages offer by entry point."""
 
-    def __init__(self, kind: str, parts: dict[str, Part]):
-        self.kind = kind
-        self.parts: Mapping[str, Part] = MappingProxyType(parts)
+    def __init__(self, kind: str, parts: dict[str, Part], group: str | None = None):
+        self.kind, self.group = kind, group
+        self.built_in: Mapping[str, Part] = MappingProxyType(parts)
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Every part by name; a plugin cannot replace a built-in."""
+        return {**_plugins(self.group), **self.built_in} if self.group else self.built_in
+
+    @property
+    def refused(self) -> list[Part]:
+        """Plugin parts whose name is taken by a built-in."""
+        return [part for name, part in _plugins(self.group).items() if name in self.built_in] if self.group else []
 
     def load(self, name: str) -> Any:
-        """The object a name stands for, imported now."""
+        """The object a name stands for; `package.module:object` stands for itself."""
+        if ":" in name:
+            return imported(name)
+        if name in self.built_in:
+            return self.built_in[name].load()
         if name not in self.parts:
             raise UnknownPart(self._unknown(name))
         return self.parts[name].load()
@@ -39,21 +55,12 @@ class Registry:
     def build(self, name: str, *subjects: Any, **settings: Any) -> Any:
         """The part made with these settings; one it does not have is named."""
         make = self.load(name)
-        self._check(name, make, settings)
-        return make(*subjects, **settings)
-
-    def settings(self, name: str, **given: Any) -> dict[str, Any]:
-        """The settings a part would be built with: those given, and its defaults for the rest."""
-        make = self.load(name)
-        self._check(name, make, given)
-        return {**_defaults(make), **given}
-
-    def _check(self, name: str, make: Any, settings: dict[str, Any]) -> None:
-        known = _defaults(make)
+        known = _settings_of(make)
         for setting in settings:
             if setting not in known:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise BadInput(f"{self.kind} '{name}' has no setting '{setting}'; {takes}")
+        return make(*subjects, **settings)
 
     def _unknown(self, name: str) -> str:
         nearest = difflib.get_close_matches(name, self.parts, n=1)
@@ -61,6 +68,29 @@ class Registry:
         return f"no {self.kind} named '{name}';{suggestion} known: {', '.join(self.parts)}"
 
 
-def _defaults(make: Any) -> dict[str, Any]:
+def imported(target: str) -> Any:
+    """The object `package.module:object` names; whatever goes wrong in foreign code is one sentence."""
+    module, _, attribute = target.partition(":")
+    try:
+        home = importlib.import_module(module)
+    except Exception as error:
+        raise BadInput(f"cannot import '{target}': {described(error)}") from error
+    try:
+        return functools.reduce(getattr, attribute.split("."), home)
+    except AttributeError:
+        raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+
+
+@functools.cache
+def _plugins(group: str) -> dict[str, Part]:
+    from importlib.metadata import entry_points
+
+    return {
+        point.name: Part(point.value, "", point.dist.name if point.dist else "unknown")
+        for point in entry_points(group=group)
+    }
+
+
+def _settings_of(make: Any) -> list[str]:
     parameters = inspect.signature(make).parameters.values()
-    return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+    return [one.name for one in parameters if one.default is not inspect.Parameter.empty]

@@ -10,7 +10,7 @@ def test_the_documents_command_line_works_word_for_word(wmel_command, tmp_path):
     record = json.loads((tmp_path / "run.json").read_text())
     assert record["scorecard"]["success_rate"] == 1.0
     assert record["metadata"]["horizon"] == 60 and record["metadata"]["plan_horizon"] == 20
-    assert record["metadata"]["candidates"] == 200 and record["metadata"]["seed"] == 0
+    assert record["metadata"]["evaluations"] == 200 and record["metadata"]["seed"] == 0
     assert len(record["results"]) == 30
     assert "success_rate" in done.stdout and "record: run.json" in done.stdout
     assert "30/30 episodes" in done.stderr
@@ -18,14 +18,14 @@ def test_the_documents_command_line_works_word_for_word(wmel_command, tmp_path):
 
 def test_every_option_is_taken(wmel_command, tmp_path):
     line = (
-        "run --env two_room_toy --policy cem --episodes 5 --horizon 40 --plan-horizon 12 --candidates 30 --seed 7 "
-        "--markdown card.md --out run.json --quiet"
+        "run --env two_room_toy --policy cem --episodes 5 --horizon 40 --plan-horizon 12 --candidates 30 --execute 2 "
+        "--seed 7 --markdown card.md --out run.json --quiet"
     )
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     metadata = json.loads((tmp_path / "run.json").read_text())["metadata"]
     expected = {"env": "two_room_toy", "policy": "cem", "episodes": 5, "horizon": 40, "plan_horizon": 12, "seed": 7}
-    assert metadata | expected | {"candidates": 30} == metadata
+    assert metadata | expected | {"evaluations": 90, "model": "oracle", "execute": 2} == metadata
     assert (tmp_path / "card.md").read_text().startswith("### Scorecard: `cem`")
 
 

@@ -25,7 +25,7 @@ def test_every_option_is_taken(wmel_command, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     record = json.loads((tmp_path / "s.json").read_text())
     assert [point["plan_horizon"] for point in record["points"]] == [4, 12]
-    assert record["metadata"]["candidates"] == 12 and record["metadata"]["epsilon"] == 0.2
+    assert record["metadata"]["evaluations"] == 36 and record["metadata"]["epsilon"] == 0.2
     assert record["points"][0]["results"][0]["episode_seed"] == 300000
     assert (tmp_path / "s.md").read_text().startswith("### Horizon sweep: `cem`")
 

@@ -81,6 +81,10 @@ class Scripted:
     reads: str = "state"
     compute_per_plan_call: int | None = None
 
+    @property
+    def settings(self):
+        return {}
+
     def observe(self, percept, memory):
         return None
 

@@ -141,8 +141,8 @@ def chance_of_arriving(environment, horizon):
     goal = layout.goal[0] + layout.width * layout.goal[1]
     walk = np.zeros((len(cells), len(cells)))
     for action in range(4):
-        after = world.step(cells, np.full_like(cells, action))[:, 0]
-        walk[np.arange(len(cells)), after] += 0.25
+        x, y = world.observe(world.step(cells, np.full_like(cells, action))).astype(int).T
+        walk[np.arange(len(cells)), x + layout.width * y] += 0.25
     walk[goal] = np.eye(len(cells))[goal]
     start = world.reset(np.arange(1))[0, 0]
     return np.linalg.matrix_power(walk, horizon)[start, goal]

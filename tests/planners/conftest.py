@@ -6,6 +6,7 @@ import pytest
 from wmel.contract.planner import CandidateCosts, PlanningProblem
 from wmel.contract.spaces import Box, Finite
 from wmel.planners.cem import CEM
+from wmel.planners.mppi import MPPI
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams
 
@@ -27,9 +28,14 @@ def problem():
     return make
 
 
-@pytest.fixture(
-    params=[RandomShooting(horizon=4, candidates=64), CEM(horizon=4, candidates=32, elites=8)], ids=["rs", "cem"]
-)
+PLANNERS = {
+    "rs": RandomShooting(horizon=4, candidates=64),
+    "cem": CEM(horizon=4, candidates=32, elites=8),
+    "mppi": MPPI(horizon=4, candidates=32),
+}
+
+
+@pytest.fixture(params=PLANNERS.values(), ids=PLANNERS.keys())
 def planner(request):
     return request.param
 

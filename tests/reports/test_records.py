@@ -23,7 +23,7 @@ def run():
 
 @pytest.fixture
 def record(run):
-    return run_record(run, settings={"plan_horizon": 20, "candidates": 24})
+    return run_record(run, metrics=["success@20", "deadline@5"])
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def sweep():
     points = horizon_sweep(
         maze, lambda h: catalog.policy("cem", maze, plan_horizon=h), [5, 15], episodes_per_point=3, episode_horizon=40
     )
-    return sweep_record(points, epsilon=0.01, settings={"candidates": 24})
+    return sweep_record(points, epsilon=0.01)
 
 
 def test_a_record_reads_back_as_it_was_written(record, tmp_path):
@@ -52,7 +52,7 @@ def test_entries_give_the_table_back(run):
 
 
 def test_the_scorecard_is_computed_from_the_rows(run, record):
-    assert run_scorecard(record) == scorecard("cem", run.table)
+    assert run_scorecard(record) == scorecard("cem", run.table, ["success@20", "deadline@5"])
 
 
 def test_the_documents_names_are_kept(record, sweep):

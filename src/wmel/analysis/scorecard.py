@@ -1,10 +1,11 @@
 """The scorecard: what a deployment asks of a policy, one estimate per metric of the catalogue."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wmel.catalog import METRICS
+from wmel import catalog
 from wmel.episodes import EpisodeTable
+from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
 
 
@@ -20,6 +21,18 @@ class Scorecard:
         return self.estimates[metric]
 
 
-def scorecard(policy_name: str, table: EpisodeTable) -> Scorecard:
-    """Every metric of the catalogue on one table."""
-    return Scorecard(policy_name, len(table), {name: METRICS.load(name)(table) for name in METRICS.parts})
+def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
+    """Every metric of the catalogue that needs no number, and those asked for, such as success@20 or deadline@5."""
+    plain = [name for name in catalog.METRICS.parts if not name.endswith("@")]
+    for name in extra:
+        catalog.metric(name)
+    return Scorecard(policy_name, len(table), {name: _asked(name, table) for name in (*plain, *extra)})
+
+
+def _asked(name: str, table: EpisodeTable) -> Estimate:
+    """The estimate of a metric; a plugin that cannot be imported is undefined, not fatal."""
+    try:
+        metric = catalog.metric(name)
+    except BadInput as error:
+        return Estimate.undefined(str(error))
+    return metric(table)

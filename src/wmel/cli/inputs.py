@@ -1,7 +1,10 @@
 """Reading what was typed: outputs checked before any work, files and lists turned into values."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
+from wmel import catalog
 from wmel.errors import BadInput
 from wmel.reports.files import check_writable
 
@@ -32,3 +35,39 @@ def whole_numbers(text: str, option: str) -> list[int]:
         if not word.lstrip("+-").isdecimal():
             raise BadInput(f"{option} takes whole numbers separated by commas; {word!r} is none")
     return [int(word) for word in words]
+
+
+def given(**settings: Any) -> dict[str, Any]:
+    """The settings that were typed; the rest keep their defaults."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def own_model(text: str | None) -> Any:
+    """A model named as package.module:object, found from the current folder on; None for the oracle."""
+    if text is None or text == "oracle":
+        return None
+    find_from_here()
+    return catalog.MODELS.load(text)
+
+
+def find_from_here() -> None:
+    """Let package.module:object be found in the current folder, as `python -m` would."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+def perturbation(text: str | None, probability: float) -> Any:
+    """A perturbation as it was typed; one that never strikes is a slip."""
+    if text is None:
+        return None
+    if probability == 0:
+        raise BadInput(f"{text} never strikes: give --perturb-prob a share above 0")
+    return catalog.perturbation(text)
+
+
+def metrics(names: list[str] | None, deadline_ms: float | None) -> list[str]:
+    """The metrics asked for, the deadline among them; an unknown one is refused before anything runs."""
+    wanted = [*(names or ()), *([] if deadline_ms is None else [f"deadline@{deadline_ms:g}"])]
+    for name in wanted:
+        catalog.metric(name)
+    return wanted

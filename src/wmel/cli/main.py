@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from wmel.cli import doctor, list_parts, run, show, sweep
+from wmel.cli import check, doctor, explain, list_parts, run, show, sweep
 from wmel.errors import WmelError
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("list", epilog=list_parts.EXAMPLES)(list_parts.list_parts)
+app.command("check", epilog=check.EXAMPLES)(check.check)
+app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 
 

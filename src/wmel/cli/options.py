@@ -33,6 +33,36 @@ Candidates = Annotated[
         help="Candidates drawn at a time.  [default: 200; cem: 24, three times]",
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", help="A model of your own to plan with, as package.module:object.  [default: the oracle]"),
+]
+Execute = Annotated[
+    int | None,
+    typer.Option(
+        "--execute", parser=whole_number, metavar="<int>", help="Actions executed per plan.  [default: the whole plan]"
+    ),
+]
+PerturbProb = Annotated[
+    float,
+    typer.Option(
+        "--perturb-prob", parser=number, metavar="<float>", help="Share of episodes that meet the perturbation."
+    ),
+]
+Perturbation = Annotated[
+    str | None,
+    typer.Option("--perturbation", help="What strikes; `wmel list perturbations` names them.  [default: env-default]"),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="A metric to add, such as success@20; may be given several times."),
+]
+Deadline = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline-ms", parser=number, metavar="<float>", help="Add the share of decisions made within this time."
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option("--seed", parser=whole_number, metavar="<int>", help="Episode k has the seed SEED * 100000 + k."),

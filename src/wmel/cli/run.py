@@ -8,9 +8,10 @@ from wmel.cli.options import count
 EXAMPLES = """\b
 Examples:
   wmel run --env maze_toy --policy tabular-world-model --episodes 30 --output run.json
-  wmel run --env two_room_toy --policy greedy --horizon 60 --episodes 50
-  wmel run --env maze_toy --policy cem --plan-horizon 15 --markdown scorecard.md
-  wmel run --env maze_toy --layout my_maze.txt
+  wmel run --env two_room_toy --policy greedy --perturb-prob 0.3 --episodes 50
+  wmel run --env maze_toy --policy cem --plan-horizon 15 --execute 3 --markdown scorecard.md
+  wmel run --env maze_toy --perturb-prob 1 --perturbation composite:drop-next-2+env-default
+  wmel run --env maze_toy --policy mppi --model my_package.my_module:model --deadline-ms 5
 """
 
 
@@ -21,6 +22,12 @@ def run(
     horizon: Annotated[int, count("--horizon", "Steps an episode may take.")] = 60,
     plan_horizon: Annotated[int | None, count("--plan-horizon", "Steps a plan looks ahead.  [default: 20]")] = None,
     candidates: options.Candidates = None,
+    execute: options.Execute = None,
+    model: options.Model = None,
+    perturb_prob: options.PerturbProb = 0.0,
+    perturbation: options.Perturbation = None,
+    metric: options.Metric = None,
+    deadline_ms: options.Deadline = None,
     seed: options.Seed = 0,
     layout: options.Layout = None,
     output: options.Output = None,
@@ -29,8 +36,8 @@ def run(
 ) -> int:
     """Run a policy in an environment and print its scorecard."""
     from wmel import catalog
+    from wmel.cli import inputs
     from wmel.cli.failures import common_failure
-    from wmel.cli.inputs import check_outputs, grid_settings
     from wmel.cli.progress import progress
     from wmel.cli.screen import print_scorecard, say
     from wmel.closed_loop.benchmark_runner import BenchmarkRunner
@@ -38,15 +45,24 @@ def run(
     from wmel.reports.markdown import to_markdown_scorecard
     from wmel.reports.records import run_record, run_scorecard, write_record
 
-    check_outputs(output, markdown)
-    grid = grid_settings(layout)
+    inputs.check_outputs(output, markdown)
+    metrics, grid = inputs.metrics(metric, deadline_ms), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid)
-    given = {"plan_horizon": plan_horizon, "candidates": candidates}
-    settings = catalog.POLICIES.settings(policy, **{name: value for name, value in given.items() if value is not None})
-    runner = BenchmarkRunner(world, catalog.policy(policy, world, **settings), episodes, horizon, seed)
+    settings = inputs.given(
+        plan_horizon=plan_horizon, candidates=candidates, execute=execute, model=inputs.own_model(model)
+    )
+    runner = BenchmarkRunner(
+        world,
+        catalog.policy(policy, world, **settings),
+        episodes,
+        horizon,
+        perturb_prob=perturb_prob,
+        perturbation=inputs.perturbation(perturbation, perturb_prob),
+        seed=seed,
+    )
     with progress(f"{policy} in {env}", episodes, quiet=quiet) as advance:
         finished = runner.run(advance)
-    record = run_record(finished, settings=settings, layout=grid.get("layout"))
+    record = run_record(finished, metrics=metrics, layout=grid.get("layout"))
     card = run_scorecard(record)
     if not quiet:
         print_scorecard(record.metadata, card)

@@ -16,7 +16,7 @@ WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "wh
 
 def console() -> Console:
     """Standard output; a fixed width where there is no terminal to ask."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, highlight=False, markup=False)
 
 
 def say(message: str, *, quiet: bool) -> None:
@@ -55,9 +55,11 @@ def print_sweep(metadata: SweepMetadata, sweep: HorizonSweep) -> None:
 
 def _setting(metadata: Metadata) -> str:
     planning = "" if metadata.plan_horizon is None else f", plan horizon {metadata.plan_horizon}"
-    drawn = "" if metadata.candidates is None else f", {metadata.candidates} candidates"
+    drawn = "" if metadata.evaluations is None else f", {metadata.evaluations} candidates"
+    model = "" if metadata.model is None else f" on {metadata.model}"
     sight = ", reads the true state" if metadata.policy_reads == "state" else ""
-    return f"{metadata.policy}{planning}{drawn}{sight}, in {metadata.env}, seed {metadata.seed}"
+    struck = "" if metadata.perturbation is None else f", {metadata.perturbation} in {metadata.perturb_prob:.0%}"
+    return f"{metadata.policy}{model}{planning}{drawn}{sight}, in {metadata.env}{struck}, seed {metadata.seed}"
 
 
 def table(*headings: str) -> Table:

@@ -26,6 +26,9 @@ def sweep(
         typer.Option(parser=number, metavar="<float>", help="Success a longer horizon must add to count as better."),
     ] = 0.01,
     candidates: options.Candidates = None,
+    model: options.Model = None,
+    perturb_prob: options.PerturbProb = 0.0,
+    perturbation: options.Perturbation = None,
     seed: options.Seed = 0,
     layout: options.Layout = None,
     output: options.Output = None,
@@ -34,8 +37,8 @@ def sweep(
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
     from wmel import catalog
+    from wmel.cli import inputs
     from wmel.cli.failures import common_failure
-    from wmel.cli.inputs import check_outputs, grid_settings, whole_numbers
     from wmel.cli.progress import progress
     from wmel.cli.screen import print_sweep, say
     from wmel.closed_loop.horizon_sweep import horizon_sweep
@@ -45,23 +48,24 @@ def sweep(
     from wmel.reports.markdown import to_markdown_horizon_sweep
     from wmel.reports.records import recorded_sweep, sweep_record, write_record
 
-    check_outputs(output, markdown)
+    inputs.check_outputs(output, markdown)
     require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
-    horizons, grid = whole_numbers(plan_horizons, "--plan-horizons"), grid_settings(layout)
+    horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid)
-    given = {} if candidates is None else {"candidates": candidates}
-    settings = catalog.POLICIES.settings(policy, plan_horizon=max(horizons), **given)
+    settings = inputs.given(candidates=candidates, model=inputs.own_model(model))
     with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
         points = horizon_sweep(
             world,
-            lambda plan_horizon: catalog.policy(policy, world, **(settings | {"plan_horizon": plan_horizon})),
+            lambda plan_horizon: catalog.policy(policy, world, plan_horizon=plan_horizon, **settings),
             horizons,
             episodes_per_point=episodes_per_point,
             episode_horizon=episode_horizon,
+            perturb_prob=perturb_prob,
+            perturbation=inputs.perturbation(perturbation, perturb_prob),
             seed=seed,
             progress=advance,
         )
-    record = sweep_record(points, epsilon=epsilon, settings=settings, layout=grid.get("layout"))
+    record = sweep_record(points, epsilon=epsilon, layout=grid.get("layout"))
     curve = recorded_sweep(record)
     if not quiet:
         print_sweep(record.metadata, curve)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from wmel.arrays import Array
 from wmel.contract.policy import Decision
 from wmel.contract.spaces import Space
 from wmel.errors import BadDecision, BadStep
@@ -13,6 +14,14 @@ def check_states(states: np.ndarray, count: int) -> np.ndarray:
     if len(shape) != 2 or shape[0] != count:
         raise BadStep(f"an environment must return states [{count},S], got shape {shape}")
     return states
+
+
+def check_memory(memory: dict[str, Array] | None, count: int) -> dict[str, Array] | None:
+    """The memory, if every array in it has one row for each episode."""
+    for name, array in (memory or {}).items():
+        if len(array) != count:
+            raise BadDecision(f"a policy's memory must have {count} rows, and '{name}' has {len(array)}")
+    return memory
 
 
 def check_decision(decision: Decision, space: Space, count: int) -> None:

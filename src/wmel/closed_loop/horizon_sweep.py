@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from wmel.closed_loop.benchmark_runner import BenchmarkRunner
 from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Perturbation
 from wmel.contract.policy import Policy
 from wmel.contract.run import SweepPoint
 from wmel.errors import BadInput, require
@@ -16,6 +17,8 @@ def horizon_sweep(
     *,
     episodes_per_point: int = 30,
     episode_horizon: int = 80,
+    perturb_prob: float = 0.0,
+    perturbation: Perturbation | None = None,
     seed: int = 0,
     timed_decisions: int = 100,
     progress: Callable[[int], None] = lambda finished: None,
@@ -30,7 +33,14 @@ def horizon_sweep(
     points = []
     for horizon, policy in policies.items():
         runner = BenchmarkRunner(
-            environment, policy, episodes_per_point, episode_horizon, seed, timed_decisions=timed_decisions
+            environment,
+            policy,
+            episodes_per_point,
+            episode_horizon,
+            perturb_prob=perturb_prob,
+            perturbation=perturbation,
+            seed=seed,
+            timed_decisions=timed_decisions,
         )
         points.append(SweepPoint(horizon, runner.run(progress)))
     return points

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, join_rows, put_rows, take_rows
+from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop import judge
 from wmel.closed_loop.attribution import attributed
-from wmel.closed_loop.checks import check_decision, check_states
+from wmel.closed_loop.checks import check_decision, check_memory, check_states
+from wmel.closed_loop.disturbed import seen_through, strike_steps
 from wmel.closed_loop.latency import DecisionSample
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Disturbance, Moment, Perturbation
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.episodes import EpisodeTable, blank_columns
+from wmel.perturbations.window import struck, within
 from wmel.randomness import Streams
 
 
@@ -26,6 +29,7 @@ class Rules:
     criterion: Criterion
     stop: Stop
     max_steps: int
+    disturbance: Disturbance | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +42,7 @@ class Thought:
 
 
 class Lockstep:
-    """The episodes of a block that are still running, one array row each; what they leave behind is in `columns`."""
+    """The arrays of a block, one row per episode; `running` are the rows still in the batch."""
 
     def __init__(
         self,
@@ -49,40 +53,42 @@ class Lockstep:
         progress: Callable[[int], None],
     ):
         self.rules, self.sample, self.first_episode, self.progress = rules, sample, first_episode, progress
-        self.columns = blank_columns(len(seeds))
-        self.columns["episode_seed"][:] = seeds
-        self.now = 0
-        self.memory: dict[str, Array] | None = None
         actions, count = rules.environment.spec.actions, len(seeds)
-        self.rows: dict[str, np.ndarray] = {
-            "episode": np.arange(count),
-            "last_action": np.zeros((count, actions.width), actions.dtype),
-            "queue": np.zeros((count, 1, actions.width), actions.dtype),
-            "length": np.zeros(count, np.int64),  # of the queue
-            "place": np.zeros(count, np.int64),  # of the next action in it
-            "streak": np.zeros(count, np.int64),  # steps in a row the criterion has held
-            "return": np.full(count, np.nan),
-        }
+        self.now, self.running = 0, np.arange(count)
+        self.columns = blank_columns(count)
+        self.columns["episode_seed"][:] = seeds
+        self.states = np.empty((count, 0))
+        self.memory: dict[str, Array] | None = None
+        self.before: dict[str, Array] | None = None  # the memory as this step found it
+        self.last_action = np.zeros((count, actions.width), actions.dtype)
+        self.queue = np.zeros((count, 1, actions.width), actions.dtype)
+        self.length, self.place = np.zeros(count, np.int64), np.zeros(count, np.int64)  # of the queue; of what is next
+        self.streak = np.zeros(count, np.int64)  # steps in a row the criterion has held
+        self.strike_step = strike_steps(rules.disturbance, seeds, rules.max_steps)
+        self.carried: dict[str, np.ndarray] = {}
+        if rules.disturbance is not None:
+            self.carried = rules.disturbance.perturbation.carry(rules.environment, count)
 
     def run(self) -> EpisodeTable:
         """Step until every episode has finished."""
         self._start()
-        while len(self):
-            self._think()
+        while len(self.running):
+            self.before = self.memory if self.rules.disturbance is None else copied_memory(self.memory)
+            self._think(self.running)
+            if self.rules.disturbance is not None:
+                self._strike(self.rules.disturbance.perturbation)
             self._move()
         return EpisodeTable(self.columns)
 
-    def __len__(self) -> int:
-        return len(self.rows["episode"])
-
     def _start(self) -> None:
-        outcome = attributed(self._start_states, np.arange(len(self)))
+        outcome = attributed(self._start_states, self.running)
         self._leave(outcome.errors)
-        self._keep(outcome.rows)
         if outcome.pieces:
             quantities = join_rows([piece for _, piece in outcome.pieces])
-            self.rows["state"] = quantities.pop("state")
-            self.columns["pre_solved"][self.rows["episode"]] = judge.held(self.rules.criterion, quantities)
+            states = quantities.pop("state")
+            self.states = np.zeros((len(self.length), states.shape[1]), states.dtype)
+            self.states[outcome.rows] = states
+            self.columns["pre_solved"][outcome.rows] = judge.held(self.rules.criterion, quantities)
 
     def _start_states(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Start states, and the quantities of doing nothing there."""
@@ -90,117 +96,145 @@ class Lockstep:
         states = check_states(environment.reset(self.columns["episode_seed"][rows]), len(rows))
         idle, after = environment.spec.actions.idle(len(rows)), states
         if environment.spec.idle is not None:
-            idle[:] = environment.spec.idle
+            idle[:] = environment.spec.actions.as_values(np.asarray(environment.spec.idle))
             after = check_states(environment.step(states, idle), len(rows))
         return {"state": states, **environment.quantities(states, idle, after)}
 
-    def _think(self) -> None:
+    def _think(self, rows: np.ndarray) -> None:
         """Let the policy see this step, and decide where its last decision has been executed."""
-        outcome = attributed(self._thought, np.arange(len(self)))
-        ended, memories = dict(outcome.errors), []
-        for rows, thought in outcome.pieces:
+        outcome = attributed(self._thought, rows)
+        ended = dict(outcome.errors)
+        for seen, thought in outcome.pieces:
             memory, decision = thought.memory, thought.decision
             if decision is not None:
-                deciding = rows[thought.planning]
+                deciding = seen[thought.planning]
                 memory = put_rows(memory, thought.planning, decision.memory)
-                ended |= {int(row): "" for row in deciding[decision.lengths == 0]}
+                ended |= {int(row): "" for row in deciding[np.asarray(decision.lengths) == 0]}
                 ended |= {int(deciding[row]): message for row, message in decision.errors.items()}
                 self._enqueue(deciding, decision)
-            memories.append(memory)
+            self.memory = write_rows(self.memory, len(self.length), seen, memory)
         self._leave(ended)
-        if outcome.errors:
-            self.rows = take_rows(self.rows, outcome.rows)
-        self.memory = join_rows(memories) if memories else None
-        if ended:
-            self._keep(np.flatnonzero(~np.isin(outcome.rows, list(ended))))
 
     def _thought(self, rows: np.ndarray) -> Thought:
-        percept, before = self._percept(rows), take_rows(self.memory, rows)
-        memory = self.rules.policy.observe(percept, before)
-        planning = np.flatnonzero(self.rows["place"][rows] >= self.rows["length"][rows])
+        percept, before = self._percept(rows), take_rows(self.before, rows)
+        memory = check_memory(self.rules.policy.observe(percept, before), len(rows))
+        planning = np.flatnonzero(self.place[rows] >= self.length[rows])
         if not len(planning):
             return Thought(memory, planning, None)
-        episodes = self.rows["episode"][rows[planning]]
-        seen = percept.rows(planning)
-        streams = Streams(self.columns["episode_seed"][episodes], self.columns["plan_calls"][episodes])
+        deciding, seen = rows[planning], percept.rows(planning)
+        streams = Streams(self.columns["episode_seed"][deciding], self.columns["plan_calls"][deciding])
         decision = self.rules.policy.act(seen, take_rows(memory, planning), streams)
         check_decision(decision, self.rules.environment.spec.actions, len(planning))
-        self.sample.offer(self.first_episode + episodes, seen, take_rows(before, planning), streams)
+        self.sample.offer(self.first_episode + deciding, seen, take_rows(before, planning), streams)
         return Thought(memory, planning, decision)
 
     def _percept(self, rows: np.ndarray) -> Percept:
-        environment, states = self.rules.environment, self.rows["state"][rows]
+        environment, states = self.rules.environment, self.states[rows]
+        if self.rules.disturbance is None:
+            observations = environment.observe(states)
+        else:
+            observations, states = seen_through(
+                self.rules.disturbance.perturbation, environment, states, self._since(rows), self._streams(rows)
+            )
         left = np.full(len(rows), self.rules.max_steps - self.now)
-        percept = Percept(
-            environment.observe(states), environment.goals(states), states, self.rows["last_action"][rows], left
-        )
+        percept = Percept(observations, environment.goals(states), states, self.last_action[rows], left)
         return percept.visible_to(self.rules.policy.reads)
 
     def _enqueue(self, rows: np.ndarray, decision: Decision) -> None:
-        count, room, width = self.rows["queue"].shape
-        longest = decision.actions.shape[1]
+        self._write_queue(rows, decision.actions, decision.lengths)
+        self.columns["plan_calls"][rows] += 1
+        self.columns["model_steps"][rows] += decision.model_steps
+
+    def _write_queue(self, rows: np.ndarray, actions: np.ndarray, lengths: np.ndarray) -> None:
+        count, room, width = self.queue.shape
+        longest = actions.shape[1]
         if longest > room:
-            more = np.zeros((count, longest - room, width), self.rows["queue"].dtype)
-            self.rows["queue"] = np.concatenate([self.rows["queue"], more], axis=1)
-        self.rows["queue"][rows, :longest] = decision.actions
-        self.rows["length"][rows] = decision.lengths
-        self.rows["place"][rows] = 0
-        episodes = self.rows["episode"][rows]
-        self.columns["plan_calls"][episodes] += 1
-        self.columns["model_steps"][episodes] += decision.model_steps
+            self.queue = np.concatenate(
+                [self.queue, np.zeros((count, longest - room, width), self.queue.dtype)], axis=1
+            )
+        self.queue[rows, :longest] = actions
+        self.length[rows], self.place[rows] = lengths, 0
+
+    def _strike(self, perturbation: Perturbation) -> None:
+        """Let the perturbation happen where it is due; a row whose queue it empties decides again in this step."""
+        due = self.running[within(perturbation, self._since(self.running))]
+        if not len(due):
+            return
+        self.columns["perturbed"][due] = True
+        outcome = attributed(self._struck, due)
+        for rows, moment in outcome.pieces:
+            self.states[rows] = moment.states
+            self._write_queue(rows, moment.queue, moment.lengths)
+            for name, array in moment.carried.items():
+                self.carried[name][rows] = array
+        self._leave(outcome.errors)
+        emptied = self.running[self.place[self.running] >= self.length[self.running]]
+        if len(emptied):
+            self._think(emptied)
+
+    def _struck(self, rows: np.ndarray) -> Moment:
+        assert self.rules.disturbance is not None
+        steps = self.place[rows, None] + np.arange(self.queue.shape[1])
+        queue = self.queue[rows[:, None], steps.clip(max=self.queue.shape[1] - 1)]
+        left = self.length[rows] - self.place[rows]
+        carried = {name: array[rows] for name, array in self.carried.items()}
+        moment = Moment(self.states[rows], queue, left, self.last_action[rows], self._since(rows), carried)
+        perturbation = self.rules.disturbance.perturbation
+        after = struck(perturbation, self.rules.environment, moment, self._streams(rows))
+        check_states(after.states, len(rows))
+        return after
+
+    def _since(self, rows: np.ndarray) -> np.ndarray:
+        """Steps since each row's perturbation; negative before it."""
+        return self.now - self.strike_step[rows]
+
+    def _streams(self, rows: np.ndarray) -> Streams:
+        return Streams(self.columns["episode_seed"][rows], np.full(len(rows), self.now))
 
     def _move(self) -> None:
         """Execute the next action of every episode and see which have finished."""
-        everyone = np.arange(len(self))
-        actions = self.rows["queue"][everyone, self.rows["place"]]
+        actions = self.queue[self.running, self.place[self.running]]
         values = self.rules.environment.spec.actions.as_values(actions)
-        outcome = attributed(lambda rows: self._next_states(rows, values[rows]), everyone)
-        self._leave(outcome.errors)
-        self._keep(outcome.rows)
+        places = np.arange(len(self.running))
+        outcome = attributed(lambda some: self._next_states(self.running[some], values[some]), places)
+        moved = self.running[outcome.rows]
+        self._leave({int(self.running[place]): message for place, message in outcome.errors.items()})
         self.now += 1
         if outcome.pieces:
             quantities = join_rows([piece for _, piece in outcome.pieces])
-            self.rows["state"] = quantities.pop("state")
-            self.rows["last_action"] = actions[outcome.rows]
-            self.rows["place"] = self.rows["place"] + 1
+            self.states[moved] = quantities.pop("state")
+            self.last_action[moved] = actions[outcome.rows]
+            self.place[moved] += 1
             self._judge(quantities)
 
     def _next_states(self, rows: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
-        environment, states = self.rules.environment, self.rows["state"][rows]
+        environment, states = self.rules.environment, self.states[rows]
         after = check_states(environment.step(states, values), len(rows))
         return {"state": after, **environment.quantities(states, values, after)}
 
     def _judge(self, quantities: dict[str, np.ndarray]) -> None:
-        """Note successes and returns, and let the finished episodes leave."""
-        criterion, is_last_step = self.rules.criterion, self.now == self.rules.max_steps
+        """Note successes and returns of the running rows, and let the finished ones leave."""
+        rows, criterion, is_last_step = self.running, self.rules.criterion, self.now == self.rules.max_steps
         if "reward" in quantities and self.rules.stop is Stop.HORIZON:
-            self.rows["return"] = np.nan_to_num(self.rows["return"]) + quantities["reward"]
-        held = judge.held(criterion, quantities)
-        self.rows["streak"] = np.where(held, self.rows["streak"] + 1, 0)
-        episodes = self.rows["episode"]
-        new = judge.succeeded(criterion, self.rows["streak"], is_last_step) & ~self.columns["success"][episodes]
-        self.columns["success"][episodes[new]] = True
-        self.columns["first_success_step"][episodes[new]] = self.now
-        ended = np.full(len(self), is_last_step) | (new & (self.rules.stop is Stop.SUCCESS))
-        if ended.any():
-            self._leave({int(row): "" for row in np.flatnonzero(ended)})
-            self._keep(np.flatnonzero(~ended))
+            self.columns["return"][rows] = np.nan_to_num(self.columns["return"][rows]) + quantities["reward"]
+        self.streak[rows] = np.where(judge.held(criterion, quantities), self.streak[rows] + 1, 0)
+        new = rows[judge.succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
+        self.columns["success"][new] = True
+        self.columns["first_success_step"][new] = self.now
+        ended = rows if is_last_step else new if self.rules.stop is Stop.SUCCESS else rows[:0]
+        self._leave({int(row): "" for row in ended})
 
     def _leave(self, ended: dict[int, str]) -> None:
-        """Write the rows of finished episodes, with what went wrong where something did."""
-        if ended:
-            self.progress(len(ended))
+        """Close the rows of finished episodes, with what went wrong where something did."""
+        if not ended:
+            return
+        self.progress(len(ended))
+        rows = np.array(list(ended))
+        self.columns["steps"][rows] = self.now
+        self.running = self.running[~np.isin(self.running, rows)]
         for row, message in ended.items():
-            episode = self.rows["episode"][row]
-            self.columns["steps"][episode] = self.now
-            self.columns["return"][episode] = np.nan if message else self.rows["return"][row]
-            self.columns["error"][episode] = message
             if message:
-                self.columns["success"][episode] = False
-                self.columns["first_success_step"][episode] = -1
-
-    def _keep(self, rows: np.ndarray) -> None:
-        """Go on with these rows only."""
-        if len(rows) < len(self):
-            self.rows = take_rows(self.rows, rows)
-            self.memory = take_rows(self.memory, rows)
+                self.columns["error"][row] = message
+                self.columns["success"][row] = False
+                self.columns["first_success_step"][row] = -1
+                self.columns["return"][row] = np.nan

@@ -10,6 +10,7 @@ from wmel.closed_loop.latency import DecisionSample, decision_times
 from wmel.closed_loop.lockstep import Lockstep, Rules
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Policy
 from wmel.episodes import EpisodeTable, stacked
 from wmel.errors import BadInput, require
@@ -33,6 +34,7 @@ def run_episodes(
     criterion: Criterion | None = None,
     stop: Stop = Stop.SUCCESS,
     max_steps: int | None = None,
+    disturbance: Disturbance | None = None,
     block: int = 64,
     timed_decisions: int = 100,
     progress: Callable[[int], None] = lambda finished: None,
@@ -50,9 +52,12 @@ def run_episodes(
     if criterion is None:
         raise BadInput(f"{environment.spec.name} has no success criterion of its own: pass one")
     judge.check(criterion, stop)
+    if disturbance is not None:
+        disturbance.perturbation.check(environment)
     require(timed_decisions >= 0, "the number of timed decisions must not be negative", timed_decisions)
     keep_freed_memory()
-    rules, sample, tables = Rules(environment, policy, criterion, stop, steps), DecisionSample(timed_decisions), []
+    rules = Rules(environment, policy, criterion, stop, steps, disturbance)
+    sample, tables = DecisionSample(timed_decisions), []
     for first in range(0, len(seeds), block):
         tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress).run())
     return _with_costs(stacked(tables), policy, sample)

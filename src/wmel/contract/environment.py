@@ -7,6 +7,7 @@ import numpy as np
 
 from wmel.contract.criterion import Criterion
 from wmel.contract.spaces import Space
+from wmel.randomness import Streams
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class EnvironmentSpec:
     actions: Space
     max_steps: int
     branchable: bool = True  # any state can be stepped again: an oracle arm exists
-    idle: np.ndarray | None = None  # action values [A] that do nothing, where there are any
+    idle: np.ndarray | None = None  # the action [A], as it travels, that does nothing, where there is one
     step_ms: float | None = None  # time one step stands for, where it stands for time
     single_start: bool = False  # every episode starts in the same state
 
@@ -59,6 +60,24 @@ class RollsStates(Protocol):
 
     def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """states [M,S], action values [M,H,A] -> states [M,H+1,S], the start included"""
+        ...
+
+
+@runtime_checkable
+class Perturbable(Protocol):
+    """An environment with something of its own that can happen to its state."""
+
+    def perturb(self, states: np.ndarray, streams: Streams) -> np.ndarray:
+        """states [B,S] -> states [B,S]"""
+        ...
+
+
+@runtime_checkable
+class Recoverable(Protocol):
+    """An environment whose observation determines its state."""
+
+    def recover(self, observations: np.ndarray) -> np.ndarray:
+        """observations [B,O] -> states [B,S]"""
         ...
 
 

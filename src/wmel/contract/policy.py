@@ -1,7 +1,7 @@
 """A policy turns what it perceives into actions to execute."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -62,6 +62,11 @@ class Policy(Protocol):
     @property
     def compute_per_plan_call(self) -> int | None:
         """Model steps one decision is declared to cost, where it costs any."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was built with, for the record."""
         ...
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None: ...

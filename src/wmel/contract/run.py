@@ -1,7 +1,8 @@
 """A finished run: its table, and what must be said beside it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from wmel.contract.criterion import Stop
 from wmel.episodes import EpisodeTable
@@ -14,8 +15,11 @@ class Run:
     environment_name: str
     policy_name: str
     policy_reads: Literal["observation", "state"]
+    policy_settings: Mapping[str, Any]
     seed: int
     horizon: int
+    perturb_prob: float
+    perturbation: str | None
     success: str
     stop: Stop
     latency_threads: int

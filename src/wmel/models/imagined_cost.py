@@ -40,15 +40,17 @@ class ImaginedCost:
         by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
         values = self.space.as_values(by_step).swapaxes(0, 1)
         latents, goals = (_spread(rows, start, count, len(actions)) for rows in (self.latents, self.goals))
-        trajectory = rollout(self.model, latents, self._model_input(by_step.swapaxes(0, 1), values))
+        trajectory = rollout(self.model, latents, model_input(self.model, self.space, by_step.swapaxes(0, 1), values))
         observations = decoded(self.model, trajectory)
         costs = self.objective.costs(observations, values, as_like(goals, observations))
         return reduced(self.objective.reduction, costs)
 
-    def _model_input(self, actions: Array, values: Array) -> Array:
-        if isinstance(self.space, Box) or self.model.spec.action_input == "value":
-            return values
-        return actions if self.model.spec.action_input == "index" else one_hot(actions[..., 0], self.space.count)
+
+def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:
+    """Actions [...,A] as the model takes them: finite ones as index, value or one-hot, whatever its spec asks for."""
+    if isinstance(space, Box) or model.spec.action_input == "value":
+        return values
+    return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)
 
 
 def _spread(rows: Array, start: int, count: int, length: int) -> Array:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from wmel.arrays import Array, namespace_of
 from wmel.contract.abilities import able
 from wmel.contract.world_model import RollsOut, WorldModel
+from wmel.errors import BadModel
 
 
 def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
@@ -19,6 +20,8 @@ def step_by_step(step: Callable[[Array, Array], Array], start: Array, actions: A
     trajectory = [start]
     for now in range(actions.shape[1]):
         trajectory.append(step(trajectory[-1], actions[:, now]))
+        if trajectory[-1].shape != start.shape:
+            raise BadModel(f"a step must keep the shape of its latents {start.shape}, got {trajectory[-1].shape}")
     return namespace_of(start).stack(trajectory).swapaxes(0, 1)
 
 

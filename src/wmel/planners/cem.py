@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from wmel.arrays import as_like
-from wmel.contract.planner import Plan, PlanningProblem, Remainder
-from wmel.contract.spaces import Box
+from wmel.arrays import Array
+from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
 from wmel.errors import require
-from wmel.planners.categorical import CategoricalSequences
-from wmel.planners.gaussian import GaussianSequences
-from wmel.planners.selection import better, cheapest, elites, with_remainder
+from wmel.planners.refinement import Refinement
+from wmel.planners.selection import elites
+from wmel.planners.settings import check_drawing
 
 
 @dataclass(frozen=True)
@@ -18,15 +17,15 @@ class CEM:
     horizon: int = 15
     iterations: int = 3
     candidates: int = 24
-    elites: int = 6
+    elites: int | None = None  # a quarter of the candidates
     smoothing: float = 0.1
+    knots: int | None = None
     warm_start: bool = False
 
     def __post_init__(self):
-        require(self.horizon > 0, "the plan horizon must be positive", self.horizon)
-        require(self.iterations > 0, "the number of iterations must be positive", self.iterations)
-        require(self.candidates > 0, "the number of candidates must be positive", self.candidates)
-        require(0 < self.elites <= self.candidates, f"elites must lie in 1..{self.candidates} candidates", self.elites)
+        check_drawing(self.horizon, self.candidates, self.knots, self.iterations)
+        elites = self.elites
+        require(elites is None or 0 < elites <= self.candidates, f"elites must lie in 1..{self.candidates}", elites)
         require(0 <= self.smoothing <= 1, "smoothing must lie in [0, 1]", self.smoothing)
 
     @property
@@ -34,21 +33,8 @@ class CEM:
         return self.iterations * self.candidates
 
     def plan(self, problem: PlanningProblem, previous: Remainder | None) -> Plan:
-        remainder = previous if self.warm_start else None
-        if isinstance(problem.space, Box):
-            sequences = GaussianSequences.start(problem.space, problem, remainder)
-        else:
-            sequences = CategoricalSequences.start(problem.space, problem)
-        shape = (self.candidates, problem.horizon, sequences.uniforms_per_action)
-        rounds = as_like(problem.streams.uniforms("plan", shape, rounds=self.iterations), problem.like)
-        best = None
-        for uniforms in rounds:
-            candidates = sequences.sample(uniforms)
-            if best is None:
-                candidates = with_remainder(candidates, remainder)
-            outcome = problem.cost(candidates)
-            challenger = cheapest(candidates, outcome)
-            best = challenger if best is None else better(best, challenger)
-            sequences = sequences.refit(*elites(candidates, outcome, self.elites), self.smoothing)
-        assert best is not None
-        return best
+        refinement = Refinement(self.iterations, self.candidates, self.smoothing, self.knots)
+        return refinement.plan(problem, previous if self.warm_start else None, self._weigh)
+
+    def _weigh(self, candidates: Array, outcome: CandidateCosts) -> tuple[Array, Array]:
+        return elites(candidates, outcome, self.elites or max(1, self.candidates // 4))

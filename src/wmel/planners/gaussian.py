@@ -1,12 +1,13 @@
 """Action sequences drawn from a normal distribution per step and kept inside the bounds."""
 
-import math
 from dataclasses import dataclass
 
 from wmel.arrays import Array, as_like, namespace_of
 from wmel.contract.planner import PlanningProblem, Remainder
 from wmel.contract.spaces import Box
+from wmel.planners.knots import Knots
 from wmel.planners.selection import continued
+from wmel.randomness import normals
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +19,17 @@ class GaussianSequences:
     deviation: Array  # [B,H,A]
 
     @classmethod
-    def start(cls, space: Box, problem: PlanningProblem, previous: Remainder | None) -> "GaussianSequences":
+    def start(
+        cls, space: Box, problem: PlanningProblem, knots: Knots, previous: Remainder | None
+    ) -> "GaussianSequences":
         """As wide as the box around its middle, or around what is left of the last plan."""
         xp = namespace_of(problem.like)
         low, high = as_like(space.low, problem.like), as_like(space.high, problem.like)
-        shape = (len(problem.streams), problem.horizon, space.width)
-        mean = xp.broadcast_to((low + high) / 2, shape)
+        batch, width = len(problem.streams), space.width
+        mean = xp.broadcast_to((low + high) / 2, (batch, problem.horizon, width))
         if previous is not None:
             mean = continued(previous, mean)
-        return cls(space, mean, xp.broadcast_to((high - low) / 2, shape))
+        return cls(space, knots.sampled(mean), xp.broadcast_to((high - low) / 2, (batch, knots.count, width)))
 
     @property
     def uniforms_per_action(self) -> int:
@@ -37,7 +40,7 @@ class GaussianSequences:
         """Uniforms [B,N,H,A'] -> candidates [B,N,H,A]; the mean competes with its own samples."""
         xp = namespace_of(uniforms)
         low, high = as_like(self.space.low, uniforms), as_like(self.space.high, uniforms)
-        noise = _normals(uniforms)[..., : self.space.width]
+        noise = normals(uniforms)[..., : self.space.width]
         noise[:, 0] = 0
         return xp.clip(self.mean[:, None] + self.deviation[:, None] * noise, low, high)
 
@@ -53,12 +56,3 @@ class GaussianSequences:
         return GaussianSequences(
             self.space, xp.where(known, mixed_mean, self.mean), xp.where(known, mixed_deviation, self.deviation)
         )
-
-
-def _normals(uniforms: Array) -> Array:
-    """Box-Muller: float32 uniforms [...,2k] in [0, 1) -> standard normals [...,2k]."""
-    xp = namespace_of(uniforms)
-    half = uniforms.shape[-1] // 2
-    radius = xp.sqrt(-2 * xp.log(1 - uniforms[..., :half]))
-    angle = 2 * math.pi * uniforms[..., half:]
-    return xp.concatenate([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)

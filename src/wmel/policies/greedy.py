@@ -1,7 +1,7 @@
 """greedy: straight to the goal as if nothing were in the way, by the waypoint where the world declares one."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,10 @@ class Greedy:
     name: str = "greedy"
     reads: Literal["observation", "state"] = "state"
     compute_per_plan_call: int | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {}
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
         return None

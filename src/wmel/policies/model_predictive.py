@@ -1,18 +1,19 @@
 """Model-predictive control: imagine candidates with a model, execute the best, look again."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows, to_numpy
+from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import WorldModel
-from wmel.errors import BadInput, NoFiniteCandidate, described, require
+from wmel.errors import BadInput, BadModel, require
 from wmel.models.imagined_cost import ImaginedCost
+from wmel.policies.planned import executed, planned_decision
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
@@ -39,12 +40,23 @@ class ModelPredictive:
         return self.model.spec.reads
 
     @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "plan_horizon": self.planner.horizon,
+            "evaluations": self.planner.evaluations,
+            "model": self.model.spec.name,
+            "execute": self.execute,
+        }
+
+    @property
     def compute_per_plan_call(self) -> int:
         return self.planner.evaluations * self.planner.horizon
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
         before = None if memory is None else memory["latents"]
         latents = self.model.encode(percept, before)
+        if before is not None and latents.shape != before.shape:
+            raise BadModel(f"{self.model.spec.name} changed its latents from {before.shape} to {latents.shape}")
         if not self.planner.warm_start:
             return {"latents": latents}
         if memory is None:
@@ -75,28 +87,16 @@ class ModelPredictive:
         )
         remainder = Remainder(memory["plan"], memory["left"]) if self.planner.warm_start else None
         plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=latents), remainder)
-        lengths = plan.lengths if self.execute is None else plan.lengths.clip(max=self.execute)
         if self.planner.warm_start:
-            memory = {**memory, **self._left_over(plan, lengths)}
-        return Decision(
-            to_numpy(plan.actions),
-            to_numpy(lengths),
-            memory,
-            np.full(len(percept), self.planner.evaluations * horizon),
-            self._failures(plan),
-        )
+            memory = {**memory, **self._left_over(plan)}
+        return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)
 
-    def _left_over(self, plan: Plan, executed: Array) -> dict[str, Array]:
+    def _left_over(self, plan: Plan) -> dict[str, Array]:
         """The plan moved up by what is executed of it; what it does not fill is never read."""
-        xp = namespace_of(plan.actions)
-        steps = xp.arange(self.planner.horizon, device=executed.device)[None, :] + executed[:, None]
-        horizon = plan.actions.shape[1]
-        return {"plan": pick(plan.actions, steps.clip(max=horizon - 1)), "left": horizon - executed}
-
-    def _failures(self, plan: Plan) -> dict[int, str]:
-        unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
-        reason = NoFiniteCandidate(f"none of {self.planner.evaluations} candidates had a finite cost")
-        return {int(row): described(reason) for row in unplanned}
+        xp, horizon = namespace_of(plan.actions), plan.actions.shape[1]
+        done = as_like(executed(plan, self.execute), plan.actions)
+        steps = xp.arange(self.planner.horizon, device=plan.actions.device)[None, :] + done[:, None]
+        return {"plan": pick(plan.actions, steps.clip(max=horizon - 1)), "left": horizon - done}
 
 
 def _joined(parts: list[Decision]) -> Decision:

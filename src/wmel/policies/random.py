@@ -1,7 +1,7 @@
 """random: uniform actions to the end of the episode, the floor of every comparison."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,10 @@ class RandomPolicy:
     name: str = "random"
     reads: Literal["observation", "state"] = "observation"
     compute_per_plan_call: int | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {}
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
         return None

@@ -28,6 +28,7 @@ def scorecard_entry(card: Scorecard) -> ScorecardEntry:
         average_steps_to_success=card["average_steps_to_success"].value,
         average_planning_latency_ms=card["average_planning_latency_ms"].value,
         average_compute_per_decision=card["average_compute_per_decision"].value,
+        perturbation_recovery_rate=card["perturbation_recovery_rate"].value,
         estimates={name: estimate_entry(estimate) for name, estimate in card.estimates.items()},
     )
 
@@ -39,7 +40,13 @@ def episode_entries(table: EpisodeTable) -> list[EpisodeEntry]:
 
 def episode_table(entries: list[EpisodeEntry]) -> EpisodeTable:
     """The table the entries were made from."""
-    missing = {"first_success_step": -1, "declared_compute": math.nan, "return": math.nan, "error": ""}
+    missing = {
+        "first_success_step": -1,
+        "declared_compute": math.nan,
+        "return": math.nan,
+        "unperturbed_success": math.nan,
+        "error": "",
+    }
     columns = {}
     for name, kind in COLUMNS.items():
         column = np.empty(len(entries), dtype=kind)
@@ -61,6 +68,9 @@ def _episode_entry(row: dict) -> EpisodeEntry:
         declared_compute=_or_none(row["declared_compute"]),
         return_=_or_none(row["return"]),
         pre_solved=bool(row["pre_solved"]),
+        perturbed=bool(row["perturbed"]),
+        recovered=bool(row["perturbed"] and row["success"]),
+        unperturbed_success=None if math.isnan(row["unperturbed_success"]) else bool(row["unperturbed_success"]),
         error=row["error"] or None,
         planning_latencies_ms=list(row["planning_latencies_ms"]),
     )

@@ -36,6 +36,7 @@ class ScorecardEntry(Entry):
     average_steps_to_success: float | None
     average_planning_latency_ms: float | None
     average_compute_per_decision: float | None
+    perturbation_recovery_rate: float | None
     estimates: dict[str, EstimateEntry]
 
 
@@ -51,6 +52,9 @@ class EpisodeEntry(Entry):
     declared_compute: float | None
     return_: Annotated[float | None, Field(alias="return")]
     pre_solved: bool
+    perturbed: bool
+    recovered: bool
+    unperturbed_success: bool | None
     error: str | None
     planning_latencies_ms: list[float]
 
@@ -62,9 +66,14 @@ class Metadata(Entry):
     layout: str | None
     policy: str
     policy_reads: Literal["observation", "state"]
+    model: str | None
     plan_horizon: Positive | None
-    candidates: Positive | None
+    evaluations: Positive | None  # candidate sequences per plan call
+    execute: Positive | None  # actions executed per plan; null: the whole plan
     seed: Seed
+    perturb_prob: Annotated[float, Field(ge=0, le=1)]
+    perturbation: str | None
+    metrics: list[str]  # asked for beside the usual ones
     success: str
     stop: Literal["success", "horizon"]
     latency_threads: Positive

@@ -2,7 +2,7 @@
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,11 +30,11 @@ from wmel.reports.json_envelope import (
 )
 
 
-def run_record(run: Run, *, settings: Mapping[str, Any], layout: str | None = None) -> RunRecord:
-    """The record of a run; `settings` are those its policy was built with."""
+def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = None) -> RunRecord:
+    """The record of a run, with metrics asked for beside the usual ones and the drawing of a world of your own."""
     metadata = RunMetadata(
-        **_metadata(run, settings, layout),
-        plan_horizon=settings.get("plan_horizon"),
+        **_metadata(run, metrics, layout),
+        plan_horizon=run.policy_settings.get("plan_horizon"),
         episodes=len(run.table),
         horizon=run.horizon,
     )
@@ -42,24 +42,24 @@ def run_record(run: Run, *, settings: Mapping[str, Any], layout: str | None = No
         **_stamp(),
         kind="run",
         metadata=metadata,
-        scorecard=scorecard_entry(scorecard(run.policy_name, run.table)),
+        scorecard=scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
         results=episode_entries(run.table),
     )
 
 
 def sweep_record(
-    points: Sequence[SweepPoint], *, epsilon: float, settings: Mapping[str, Any], layout: str | None = None
+    points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = (), layout: str | None = None
 ) -> SweepRecord:
-    """The record of a sweep; `settings` are those its policies were built with, but for the horizon."""
+    """The record of a sweep."""
     run = points[0].run
     metadata = SweepMetadata(
-        **_metadata(run, settings, layout),
+        **_metadata(run, metrics, layout),
         plan_horizon=None,
         episodes_per_point=len(run.table),
         episode_horizon=run.horizon,
         epsilon=epsilon,
     )
-    cards = tuple(scorecard(point.run.policy_name, point.run.table) for point in points)
+    cards = tuple(scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
     sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon)
     return SweepRecord(
         **_stamp(),
@@ -92,7 +92,7 @@ def read_record(path: Path) -> RunRecord | SweepRecord:
 
 def run_scorecard(record: RunRecord) -> Scorecard:
     """The scorecard of a record, computed from its rows."""
-    return scorecard(record.scorecard.policy_name, episode_table(record.results))
+    return scorecard(record.scorecard.policy_name, episode_table(record.results), record.metadata.metrics)
 
 
 def recorded_sweep(record: SweepRecord) -> HorizonSweep:
@@ -100,7 +100,10 @@ def recorded_sweep(record: SweepRecord) -> HorizonSweep:
     return HorizonSweep(
         record.policy_name,
         tuple(point.plan_horizon for point in record.points),
-        tuple(scorecard(record.policy_name, episode_table(point.results)) for point in record.points),
+        tuple(
+            scorecard(record.policy_name, episode_table(point.results), record.metadata.metrics)
+            for point in record.points
+        ),
         record.metadata.epsilon,
     )
 
@@ -164,14 +167,19 @@ def _point(plan_horizon: int, card: Scorecard, results: list[EpisodeEntry]) -> S
     )
 
 
-def _metadata(run: Run, settings: Mapping[str, Any], layout: str | None) -> dict[str, Any]:
+def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str, Any]:
     return {
         "env": run.environment_name,
         "layout": layout,
         "policy": run.policy_name,
         "policy_reads": run.policy_reads,
-        "candidates": settings.get("candidates"),
+        "model": run.policy_settings.get("model"),
+        "evaluations": run.policy_settings.get("evaluations"),
+        "execute": run.policy_settings.get("execute"),
         "seed": run.seed,
+        "perturb_prob": run.perturb_prob,
+        "perturbation": run.perturbation,
+        "metrics": list(metrics),
         "success": run.success,
         "stop": run.stop.value,
         "latency_threads": run.latency_threads,

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from tests.analysis.tables import table
+from wmel import catalog
 from wmel.catalog import METRICS
 from wmel.episodes import EpisodeTable, blank_columns
 
+NAMES = [f"{name}20" if name.endswith("@") else name for name in METRICS.parts]
 RNG = np.random.default_rng(0)
 MIXED = table(
     success=RNG.random(40) < 0.6,
@@ -14,25 +16,27 @@ MIXED = table(
     first_success_step=RNG.integers(1, 60, 40),
     plan_calls=RNG.integers(1, 9, 40),
     declared_compute=RNG.integers(1, 9, 40) * 100.0,
+    perturbed=RNG.random(40) < 0.7,
+    unperturbed_success=(RNG.random(40) < 0.9) * 1.0,
     error=RNG.choice(["", "", "broken"], 40),
     planning_latencies_ms=[tuple(RNG.random(5)) for _ in range(40)],
 )
 
 
-@pytest.mark.parametrize("name", METRICS.parts)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_rows_is_irrelevant(name):
-    metric = METRICS.load(name)
+    metric = catalog.metric(name)
     shuffled = EpisodeTable({column: values[::-1] for column, values in MIXED.columns.items()})
     assert metric(MIXED).value == pytest.approx(metric(shuffled).value, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", METRICS.parts)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_empty_table_is_undefined_with_a_reason(name):
-    estimate = METRICS.load(name)(EpisodeTable(blank_columns(0)))
+    estimate = catalog.metric(name)(EpisodeTable(blank_columns(0)))
     assert estimate.value is None and estimate.reason
 
 
-@pytest.mark.parametrize("name", METRICS.parts)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_value_lies_inside_its_own_interval(name):
-    estimate = METRICS.load(name)(MIXED)
+    estimate = catalog.metric(name)(MIXED)
     assert estimate.low is None or estimate.low <= estimate.value <= estimate.high

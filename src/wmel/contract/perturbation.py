@@ -1,0 +1,61 @@
+"""A perturbation strikes an episode once, at a step that belongs to its seed: every arm sees the same one."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from wmel.contract.environment import Environment
+from wmel.errors import require
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Episodes just before their next action: the plan in force exists, nothing of this step has been executed."""
+
+    states: np.ndarray  # [B,S]
+    queue: np.ndarray  # [B,K,A], the next action first
+    lengths: np.ndarray  # [B], how many of them are left; 0 makes the policy decide again in this step
+    last_action: np.ndarray  # [B,A]
+    since: np.ndarray  # [B], steps since the perturbation's own step: 0 at it
+    carried: dict[str, np.ndarray]  # the perturbation's own arrays [B,...], handed back at its next step
+
+
+class Perturbation(Protocol):
+    """What happens to the episodes it is called with, and to no others, at each step of its window."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def window(self) -> int | None:
+        """Steps it lasts from its step on; None to the end of the episode."""
+        ...
+
+    def check(self, environment: Environment) -> None:
+        """Refuse an environment in which this cannot happen."""
+        ...
+
+    def carry(self, environment: Environment, count: int) -> dict[str, np.ndarray]:
+        """The arrays [B,...] it needs between steps, as they are at the start."""
+        ...
+
+    def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
+        """Observations [B,O] as the policy will see them."""
+        ...
+
+    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        """The moment as it goes on."""
+        ...
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """A perturbation and how likely an episode is to meet it."""
+
+    perturbation: Perturbation
+    probability: float
+
+    def __post_init__(self):
+        require(0 <= self.probability <= 1, "the probability of a perturbation must lie in [0, 1]", self.probability)

@@ -1,0 +1,1 @@
+"""What can happen to an episode that nobody planned for."""

@@ -1,0 +1,33 @@
+"""drop-next-K: the next K planned actions are lost, and no time passes."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Moment
+from wmel.errors import require
+from wmel.perturbations.unchanged import Unchanged
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True)
+class DropNextActions(Unchanged):
+    """Take the next k actions out of the plan in force; where none is left, the policy decides again."""
+
+    k: int = 1
+    window: int | None = 1
+
+    def __post_init__(self):
+        whole = isinstance(self.k, int) and self.k >= 0
+        require(whole, "the number of dropped actions must be a whole number, not negative", self.k)
+
+    @property
+    def name(self) -> str:
+        return f"drop-next-{self.k}"
+
+    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        kept = moment.queue[:, self.k :]
+        if not kept.shape[1]:
+            kept = moment.queue[:, :1]
+        return replace(moment, queue=kept, lengths=np.maximum(moment.lengths - self.k, 0))

@@ -1,0 +1,26 @@
+"""env-default: the environment's own perturbation."""
+
+from dataclasses import dataclass, replace
+
+from wmel.contract.abilities import able
+from wmel.contract.environment import Environment, Perturbable
+from wmel.contract.perturbation import Moment
+from wmel.errors import BadInput
+from wmel.perturbations.unchanged import Unchanged
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True)
+class EnvPerturbation(Unchanged):
+    """Whatever the environment says can happen to its state."""
+
+    name: str = "env-default"
+    window: int | None = 1
+
+    def check(self, environment: Environment) -> None:
+        if not able(environment, Perturbable):
+            raise BadInput(f"{environment.spec.name} has no perturbation of its own; choose another than env-default")
+
+    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        assert able(environment, Perturbable)
+        return replace(moment, states=environment.perturb(moment.states, streams))

@@ -1,0 +1,51 @@
+"""hold-idle-K, hold-last-K: for K steps the actuator holds the idle or the last action instead of the plan's."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Moment
+from wmel.errors import require
+from wmel.perturbations.idle import idle_actions
+from wmel.perturbations.unchanged import Unchanged
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True)
+class HoldNextActions(Unchanged):
+    """Unlike a drop, time passes: the next k actions of the plan are replaced, the rest of it follows."""
+
+    k: int = 1
+    hold: Literal["idle", "last"] = "idle"
+    window: int | None = 1
+
+    def __post_init__(self):
+        whole = isinstance(self.k, int) and self.k >= 0
+        require(whole, "the number of held actions must be a whole number, not negative", self.k)
+        require(self.hold in ("idle", "last"), "what is held must be 'idle' or 'last'", self.hold)
+
+    @property
+    def name(self) -> str:
+        return f"hold-{self.hold}-{self.k}"
+
+    def check(self, environment: Environment) -> None:
+        if self.hold == "idle":
+            idle_actions(environment, 1, self.name)
+
+    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        count = len(moment.lengths)
+        held = idle_actions(environment, count, self.name) if self.hold == "idle" else moment.last_action
+        queue = np.concatenate([np.repeat(held[:, None], self.k, axis=1), moment.queue[:, self.k :]], axis=1)
+        return replace(moment, queue=queue.astype(moment.queue.dtype), lengths=np.maximum(moment.lengths, self.k))
+
+
+def hold_idle(k: int = 1) -> HoldNextActions:
+    """The idle action for k steps."""
+    return HoldNextActions(k, "idle")
+
+
+def hold_last(k: int = 1) -> HoldNextActions:
+    """The last action for k more steps."""
+    return HoldNextActions(k, "last")

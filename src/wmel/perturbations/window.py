@@ -1,0 +1,58 @@
+"""Applying a perturbation to the episodes that are within its window, and to no others."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from wmel.arrays import put_rows, take_rows
+from wmel.contract.environment import Environment
+from wmel.contract.perturbation import Moment, Perturbation
+from wmel.randomness import Streams
+
+
+def within(perturbation: Perturbation, since: np.ndarray) -> np.ndarray:
+    """The rows [b] whose steps since the perturbation's step [B] lie in its window; before it they are negative."""
+    lasting = since >= 0 if perturbation.window is None else (since >= 0) & (since < perturbation.window)
+    return np.flatnonzero(lasting)
+
+
+def sensed(perturbation: Perturbation, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
+    """Observations [B,O] as the policy will see them."""
+    rows = within(perturbation, since)
+    if not len(rows):
+        return observations
+    seen = observations.copy()
+    seen[rows] = perturbation.sense(observations[rows], since[rows], streams.rows(rows))
+    return seen
+
+
+def struck(perturbation: Perturbation, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+    """The moment as it goes on; queues are padded to one length."""
+    rows = within(perturbation, moment.since)
+    if not len(rows):
+        return moment
+    part = perturbation.strike(environment, _rows(moment, rows), streams.rows(rows))
+    room = max(moment.queue.shape[1], part.queue.shape[1])
+    states, lengths = moment.states.copy(), moment.lengths.copy()
+    states[rows], lengths[rows] = part.states, part.lengths
+    queue = _padded(moment.queue, room)
+    queue[rows] = _padded(part.queue, room)
+    carried = put_rows(moment.carried, rows, part.carried) if moment.carried else {}
+    return replace(moment, states=states, queue=queue, lengths=lengths, carried=carried)
+
+
+def _rows(moment: Moment, rows: np.ndarray) -> Moment:
+    return Moment(
+        moment.states[rows],
+        moment.queue[rows],
+        moment.lengths[rows],
+        moment.last_action[rows],
+        moment.since[rows],
+        take_rows(moment.carried, rows),
+    )
+
+
+def _padded(queue: np.ndarray, room: int) -> np.ndarray:
+    """A copy of the queue [B,K,A] with room for more actions at its end."""
+    count, length, width = queue.shape
+    return np.concatenate([queue, np.zeros((count, room - length, width), queue.dtype)], axis=1)

@@ -1,0 +1,90 @@
+"""Bring your own model, the documents' way: `encode, rollout, score, plan` on single observations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from wmel.arrays import Array
+from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.objective import ClosestApproach
+from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
+from wmel.contract.policy import Decision, Percept
+from wmel.errors import BadInput, BadModel, require
+from wmel.models.reductions import reduced
+from wmel.policies.planned import planned_decision
+from wmel.randomness import Streams
+
+
+@runtime_checkable
+class FourMethods(Protocol):
+    """What such an object implements; a score is better the lower it is."""
+
+    def encode(self, observation: np.ndarray) -> Any: ...
+
+    def rollout(self, latent: Any, actions: np.ndarray) -> Sequence[Any]: ...
+
+    def score(self, latent: Any, goal: np.ndarray) -> float: ...
+
+    def plan(self, observation: np.ndarray, goal: np.ndarray, horizon: int) -> Sequence[Any]: ...
+
+
+@dataclass(frozen=True)
+class FourMethodsPolicy:
+    """Our planner over the object's own encode, rollout and score; its `plan` is the policy `native`."""
+
+    name: str
+    environment: EnvironmentSpec
+    model: FourMethods
+    planner: Planner
+    execute: int | None = None
+    reads: Literal["observation", "state"] = "observation"
+
+    def __post_init__(self):
+        require(self.execute is None or self.execute > 0, "execute must be positive", self.execute)
+        if self.planner.warm_start:
+            raise BadInput("a warm start needs a batched model; an object with the four methods starts anew")
+
+    @property
+    def compute_per_plan_call(self) -> int:
+        return self.planner.evaluations * self.planner.horizon
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "plan_horizon": self.planner.horizon,
+            "evaluations": self.planner.evaluations,
+            "model": type(self.model).__name__,
+            "execute": self.execute,
+        }
+
+    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
+        return None
+
+    def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
+        horizon = min(self.planner.horizon, int(percept.steps_left.min()))
+        latents = [self.model.encode(observation.copy()) for observation in percept.observation]
+
+        def cost(candidates: np.ndarray) -> CandidateCosts:
+            batch, count = candidates.shape[:2]
+            values = self.environment.actions.as_values(candidates)
+            costs = [
+                self._step_costs(latents[row], percept.goal[row], values[row, which])
+                for row in range(batch)
+                for which in range(count)
+            ]
+            outcome = reduced(ClosestApproach(), np.array(costs, float))
+            return CandidateCosts(outcome.costs.reshape(batch, count), outcome.lengths.reshape(batch, count))
+
+        problem = PlanningProblem(cost, self.environment.actions, streams, horizon, like=percept.observation)
+        plan = self.planner.plan(problem, None)
+        return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute)
+
+    def _step_costs(self, latent: Any, goal: np.ndarray, actions: np.ndarray) -> list[float]:
+        """The score after each of the actions [H,A]."""
+        trajectory = self.model.rollout(latent, actions.copy())
+        if len(trajectory) != len(actions) + 1:
+            wanted = f"{len(actions) + 1} latents for {len(actions)} actions"
+            raise BadModel(f"{type(self.model).__name__}.rollout must return {wanted}, got {len(trajectory)}")
+        return [float(self.model.score(after, goal.copy())) for after in trajectory[1:]]

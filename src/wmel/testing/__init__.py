@@ -1,0 +1,21 @@
+"""Conformance kits: does a part keep the contract it declares?
+
+Each kit takes a part and returns findings, one per promise, each with what is wrong and how to put it right.
+"""
+
+from wmel.testing.environment_kit import check_environment
+from wmel.testing.findings import Finding, failures
+from wmel.testing.metric_kit import check_metric
+from wmel.testing.perturbation_kit import check_perturbation
+from wmel.testing.planner_kit import check_planner
+from wmel.testing.world_model_kit import check_world_model
+
+__all__ = [
+    "Finding",
+    "check_environment",
+    "check_metric",
+    "check_perturbation",
+    "check_planner",
+    "check_world_model",
+    "failures",
+]

@@ -1,0 +1,133 @@
+"""What every environment promises."""
+
+from typing import Any
+
+import numpy as np
+
+from wmel.contract.abilities import able
+from wmel.contract.environment import Environment, RollsStates
+from wmel.models.rollout import step_by_step
+from wmel.planners.uniform import uniform_actions
+from wmel.randomness import Streams
+from wmel.testing.findings import Finding, compared, findings
+
+ROWS, STEPS = 6, 8
+SEEDS = np.arange(ROWS)
+
+
+def check_environment(environment: Environment) -> list[Finding]:
+    """Shapes, determinism, purity, starts, independence of rows, branching, and the criterion."""
+    return findings(
+        environment,
+        [_shapes, _finite, _deterministic, _pure, _starts, _independent, _branching, _sequences, _criterion],
+    )
+
+
+def _values(environment: Environment) -> np.ndarray:
+    """Action values [ROWS,STEPS,A] drawn uniformly."""
+    space = environment.spec.actions
+    drawn = uniform_actions(space, Streams(SEEDS, SEEDS * 0).uniforms("act", (STEPS, space.width))[0])
+    return space.as_values(drawn)
+
+
+def _states(environment: Environment, rows: np.ndarray = SEEDS) -> np.ndarray:
+    """States [B,STEPS+1,S] of some episodes, one call per step for all of them."""
+    return step_by_step(environment.step, environment.reset(rows), _values(environment)[rows])
+
+
+def _shapes(environment: Any) -> str:
+    """Shapes are as declared"""
+    states, values = environment.reset(SEEDS), _values(environment)[:, 0]
+    if np.ndim(states) != 2 or len(states) != ROWS:
+        return f"reset must return states [{ROWS},S], got shape {np.shape(states)}: one row per seed"
+    after = environment.step(states, values)
+    if np.shape(after) != states.shape:
+        return f"step must keep the shape {states.shape} of its states, got {np.shape(after)}"
+    width = len(environment.spec.observation)
+    if np.shape(environment.observe(states)) != (ROWS, width):
+        return f"observe must return [{ROWS},{width}] for the {width} names in spec.observation, got " + str(
+            np.shape(environment.observe(states))
+        )
+    if np.ndim(environment.goals(states)) != 2 or len(environment.goals(states)) != ROWS:
+        return f"goals must return [{ROWS},G], got shape {np.shape(environment.goals(states))}"
+    for name, numbers in environment.quantities(states, values, after).items():
+        if np.shape(numbers) != (ROWS,):
+            return f"quantity '{name}' must be [{ROWS}], got shape {np.shape(numbers)}: one number per row"
+    return ""
+
+
+def _finite(environment: Any) -> str:
+    """States and observations stay finite under random play"""
+    states = _states(environment)
+    seen = environment.observe(states.reshape(-1, states.shape[-1]))
+    if np.isfinite(seen).all():
+        return ""
+    return "an observation became NaN or infinite; clip or end what diverges"
+
+
+def _deterministic(environment: Any) -> str:
+    """The same seeds and actions give the same states"""
+    if np.array_equal(_states(environment), _states(environment)):
+        return ""
+    return "two runs differ; take randomness from the seed or the state, never from a global generator or a clock"
+
+
+def _pure(environment: Any) -> str:
+    """Stepping changes neither the states nor the actions it is given"""
+    states, values = environment.reset(SEEDS), _values(environment)[:, 0]
+    before = states.copy(), values.copy()
+    environment.step(states, values)
+    if np.array_equal(before[0], states) and np.array_equal(before[1], values):
+        return ""
+    return "step wrote into its arguments; copy before changing"
+
+
+def _starts(environment: Any) -> str:
+    """Start states vary with the seed, unless the spec says single_start"""
+    states = environment.reset(np.arange(20))
+    varies = bool((states != states[0]).any())
+    if varies == (not environment.spec.single_start):
+        return ""
+    if varies:
+        return "spec.single_start is set, yet starts differ; clear it"
+    return "20 seeds start alike; use the seed, or set spec.single_start"
+
+
+def _independent(environment: Any) -> Finding:
+    """A row does not depend on its companions"""
+    alone = np.concatenate([_states(environment, SEEDS[row : row + 1]) for row in SEEDS])
+    return compared(
+        "", _states(environment), alone, "a row steps differently alone than in a batch; find what they share"
+    )
+
+
+def _branching(environment: Any) -> Finding:
+    """A stored state can be stepped again"""
+    if not environment.spec.branchable:
+        return Finding("", note="not claimed: spec.branchable is False")
+    states, values = _states(environment), _values(environment)
+    again = environment.step(states[:, 2].copy(), values[:, 2])
+    return compared(
+        "", states[:, 3], again, "the step after a stored state differs; put what is missing into the state"
+    )
+
+
+def _sequences(environment: Any) -> Finding:
+    """Whole sequences equal their steps"""
+    states, values, start = _states(environment), _values(environment), environment.reset(SEEDS)
+    if not able(environment, RollsStates):
+        return Finding("", note="not claimed: no rollout")
+    return compared(
+        "", states, environment.rollout(start, values), "rollout and repeated step disagree; they must be one physics"
+    )
+
+
+def _criterion(environment: Any) -> str:
+    """The default criterion judges a quantity that exists"""
+    criterion, states = environment.default_criterion, environment.reset(SEEDS)
+    if criterion is None:
+        return ""
+    known = environment.quantities(states, _values(environment)[:, 0], states)
+    if criterion.quantity in known:
+        return ""
+    return f"there is no quantity '{criterion.quantity}'; known: {', '.join(known)}"

@@ -1,0 +1,73 @@
+"""Which kit a part belongs to, by its catalogue name or by what it implements."""
+
+from typing import Any
+
+from wmel import catalog
+from wmel.errors import BadInput, UnknownPart
+from wmel.models.oracle import Oracle
+from wmel.registry import imported
+from wmel.testing.environment_kit import check_environment
+from wmel.testing.findings import Finding
+from wmel.testing.metric_kit import check_metric
+from wmel.testing.perturbation_kit import check_perturbation
+from wmel.testing.planner_kit import check_planner
+from wmel.testing.world_model_kit import check_world_model
+
+SIGNS = {  # a part of a kind has these
+    "environment": ("reset", "step", "observe", "goals", "quantities"),
+    "model": ("encode", "step", "decode"),
+    "perturbation": ("sense", "strike", "window"),
+    "planner": ("plan", "evaluations", "horizon"),
+}
+
+
+def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
+    """The kind of a part, and what its kit finds; models and perturbations are tried in the given environment."""
+    kind, part = _part(name)
+    if kind == "environment":
+        return kind, check_environment(part)
+    if kind == "model":
+        return kind, check_world_model(part(environment) if part is Oracle else part, environment)
+    if kind == "planner":
+        return kind, check_planner(part)
+    if kind == "perturbation":
+        return kind, check_perturbation(part, environment, _at_zero(name))
+    return kind, check_metric(part)
+
+
+def _part(name: str) -> tuple[str, Any]:
+    if ":" in name and not name.startswith("composite:"):
+        return _by_its_signs(name)
+    if name in catalog.ENVIRONMENTS.parts:
+        return "environment", catalog.environment(name)
+    if name in catalog.MODELS.parts:
+        return "model", catalog.MODELS.load(name)
+    if name in catalog.PLANNERS.parts:
+        return "planner", catalog.PLANNERS.build(name)
+    if name in catalog.METRICS.parts or name.partition("@")[0] + "@" in catalog.METRICS.parts:
+        return "metric", catalog.metric(name)
+    if name.startswith("composite:") or any(name.startswith(known) for known in catalog.PERTURBATIONS.parts):
+        return "perturbation", catalog.perturbation(name)
+    raise UnknownPart(
+        f"no part named '{name}' that a kit can check; `wmel list` names them, or give package.module:object"
+    )
+
+
+def _by_its_signs(name: str) -> tuple[str, Any]:
+    part = imported(name)
+    if isinstance(part, type):
+        part = part()
+    for kind, signs in SIGNS.items():
+        if all(sign in dir(part) for sign in signs):
+            return kind, part
+    if callable(part):
+        return "metric", part
+    raise BadInput(f"{name} is none of {', '.join(SIGNS)} or metric: it has none of their methods")
+
+
+def _at_zero(name: str) -> Any:
+    """The same perturbation at strength 0, where its name ends in a strength."""
+    for known in catalog.PERTURBATIONS.parts:
+        if name.startswith(f"{known}-"):
+            return catalog.perturbation(f"{known}-0")
+    return None

@@ -1,0 +1,67 @@
+"""What every metric promises."""
+
+from typing import Any
+
+import numpy as np
+
+from wmel.contract.metric import Metric
+from wmel.episodes import EpisodeTable, blank_columns
+from wmel.stats.estimate import Estimate
+from wmel.testing.findings import Finding, findings
+
+
+def check_metric(metric: Metric) -> list[Finding]:
+    """It returns an Estimate, order does not matter, an empty table is undefined, a value lies in its interval."""
+    return findings(metric, [_estimate, _order, _empty, _interval])
+
+
+def _table(rows: int = 40) -> EpisodeTable:
+    """Episodes of every kind: short and long, struck and broken, timed and not."""
+    rng, columns = np.random.default_rng(0), blank_columns(rows)
+    columns["episode_seed"][:] = np.arange(rows)
+    columns["success"][:] = rng.random(rows) < 0.6
+    columns["steps"][:] = rng.integers(1, 60, rows)
+    columns["first_success_step"][:] = np.where(columns["success"], columns["steps"], -1)
+    columns["plan_calls"][:] = rng.integers(1, 9, rows)
+    columns["declared_compute"][:] = 100.0 * columns["plan_calls"]
+    columns["perturbed"][:] = rng.random(rows) < 0.7
+    columns["unperturbed_success"][:] = rng.random(rows) < 0.9
+    columns["error"][:] = np.where(columns["success"], "", rng.choice(["", "broken"], rows))
+    for row in range(rows):
+        columns["planning_latencies_ms"][row] = tuple(rng.random(5))
+    return EpisodeTable(columns)
+
+
+def _estimate(metric: Any) -> str:
+    """It returns an Estimate"""
+    found = metric(_table())
+    return (
+        "" if isinstance(found, Estimate) else f"it returned a {type(found).__name__}; wrap the number in an Estimate"
+    )
+
+
+def _order(metric: Any) -> str:
+    """The order of rows is irrelevant"""
+    table = _table()
+    shuffled = np.random.default_rng(1).permutation(len(table))
+    other = EpisodeTable({name: column[shuffled] for name, column in table.columns.items()})
+    one, two = metric(table).value, metric(other).value
+    if one == two or (one is not None and two is not None and np.isclose(one, two, rtol=1e-9)):
+        return ""
+    return f"{one} became {two} when rows were shuffled; sort by episode_seed if order matters"
+
+
+def _empty(metric: Any) -> str:
+    """An empty table is undefined, with a reason"""
+    found = metric(EpisodeTable(blank_columns(0)))
+    if found.value is None and found.reason:
+        return ""
+    return f"it answered {found.value} with the reason {found.reason!r}; return Estimate.undefined(why)"
+
+
+def _interval(metric: Any) -> str:
+    """A value lies inside its own interval"""
+    found = metric(_table())
+    if found.value is None or found.low is None or found.low <= found.value <= found.high:
+        return ""
+    return f"{found.value} lies outside [{found.low}, {found.high}]"
