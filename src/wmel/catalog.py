@@ -1,6 +1,5 @@
 """The catalogue: every built-in part, one line each."""
 
-import re
 from typing import Any
 
 from wmel.errors import BadInput
@@ -128,10 +127,7 @@ def metric(text: str) -> Any:
     name, at, number = text.partition("@")
     if not at:
         return METRICS.load(text)
-    try:
-        return METRICS.load(f"{name}@")(float(number))
-    except ValueError as error:
-        raise BadInput(f"metric '{text}': {error}") from error
+    return METRICS.load(f"{name}@")(_number(number, text))
 
 
 def perturbation(text: str) -> Any:
@@ -141,9 +137,15 @@ def perturbation(text: str) -> Any:
         return PERTURBATIONS.load("composite")(*(perturbation(part) for part in parts if part))
     if text in PERTURBATIONS.parts or ":" in text:
         return PERTURBATIONS.build(text)
-    match = re.fullmatch(r"(?P<name>.+)-(?P<strength>[0-9.eE+-]+?)(@(?P<window>[0-9]+))?", text)
-    if match is None or match["name"] not in PERTURBATIONS.parts:
-        return PERTURBATIONS.load(text)
-    window = {} if match["window"] is None else {"window": int(match["window"])}
-    strength = int(match["strength"]) if match["strength"].isdecimal() else float(match["strength"])
-    return PERTURBATIONS.load(match["name"])(strength, **window)
+    name = next((known for known in PERTURBATIONS.parts if text.startswith(f"{known}-")), text)
+    strength, _, window = text.removeprefix(f"{name}-").partition("@")
+    lasting = {"window": _number(window, text)} if window else {}
+    return PERTURBATIONS.load(name)(_number(strength, text), **lasting)
+
+
+def _number(word: str, text: str) -> int | float:
+    """A whole number where it is written as one."""
+    try:
+        return int(word) if word.lstrip("-").isdecimal() else float(word)
+    except ValueError:
+        raise BadInput(f"{word!r} in '{text}' is no number") from None

@@ -1,8 +1,11 @@
 """`wmel list`: the catalogue."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from wmel.registry import Part
 
 EXAMPLES = """\b
 Examples:
@@ -14,7 +17,7 @@ Examples:
 def list_parts(
     kind: Annotated[str | None, typer.Argument(help="environments, policies, planners, models, ...")] = None,
 ) -> None:
-    """List the parts that can be named on the command line; nothing is imported for it."""
+    """List the parts that can be named on the command line, and the package each came with."""
     from wmel.catalog import CATALOGUE
     from wmel.cli.screen import console, table
     from wmel.errors import UnknownPart
@@ -23,8 +26,22 @@ def list_parts(
         raise UnknownPart(f"no kind of part named '{kind}'; known: {', '.join(CATALOGUE)}")
     for name, registry in CATALOGUE.items():
         if kind in (None, name):
-            rows = table("name", "what it is")
+            rows = table("name", "origin", "what it is")
             for part, line in registry.parts.items():
-                rows.add_row(part, line.summary)
+                rows.add_row(part, line.origin, summary(line))
             print(f"\n{name}")
             console().print(rows)
+            for line in registry.refused:
+                print(f"skipped: {line.origin} offers {line.target} under a built-in's name")
+
+
+def summary(part: "Part") -> str:
+    """What a part is: its line in the catalogue, or the first line of what a plugin says of itself."""
+    from wmel.errors import BadInput
+
+    if part.summary:
+        return part.summary
+    try:
+        return (part.load().__doc__ or "").strip().split("\n")[0]
+    except BadInput as error:
+        return f"skipped: {error}"

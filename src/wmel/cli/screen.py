@@ -11,7 +11,7 @@ from wmel.reports.json_envelope import Metadata, RunMetadata, SweepMetadata
 from wmel.reports.words import bounds, number
 
 WIDTH_WITHOUT_TERMINAL = 120
-WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "what it is")
+WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "origin", "what it is")
 
 
 def console() -> Console:

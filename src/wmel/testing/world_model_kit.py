@@ -36,7 +36,7 @@ class _Kit:
             states,
             np.zeros((ROWS, space.width), space.dtype),
             np.full(ROWS, STEPS),
-        ).visible_to(model.spec.reads)
+        )
         drawn = uniform_actions(space, Streams(seeds, seeds * 0).uniforms("act", (STEPS, space.width))[0])
         self.actions = model_input(model, space, drawn, space.as_values(drawn))
 
@@ -65,10 +65,8 @@ def _shapes(kit: _Kit) -> str:
 
 
 def _honest(kit: _Kit) -> str:
-    """The true state is read only if the spec says so"""
-    if kit.model.spec.reads == "state":
-        return ""
-    kit.model.encode(kit.percept, None)  # it holds no state: a model that needs one raises here
+    """The true state is read only if the spec says reads = 'state'"""
+    kit.model.encode(kit.percept.visible_to(kit.model.spec.reads), None)  # raises if it needs what it may not see
     return ""
 
 

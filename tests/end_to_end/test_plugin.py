@@ -1,0 +1,61 @@
+"""A real third-party package, installed with pip, adds parts of every kind."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parents[1] / "plugin"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plugin")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--target", str(folder), str(PLUGIN)], check=True, timeout=300)
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_every_part_is_listed_with_its_origin(wmel_command, installed):
+    done = wmel_command("list", env=installed)
+    assert done.returncode == 0, done.stderr
+    for part in ("corridor", "right-walker", "first-draw", "teleport", "median_steps"):
+        line = next(line for line in done.stdout.splitlines() if line.startswith(part))
+        assert "wmel-example-plugin" in line
+
+
+def test_a_part_that_cannot_be_imported_is_named_and_skipped(wmel_command, installed):
+    done = wmel_command("list", "models", env=installed)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("half-written"))
+    assert "skipped" in line and "RuntimeError" in line
+
+
+def test_a_plugin_cannot_replace_a_built_in(wmel_command, installed):
+    assert "skipped: wmel-example-plugin offers" in wmel_command("list", "environments", env=installed).stdout
+    done = wmel_command("run", "--env", "maze_toy", "--policy", "greedy", "--episodes", "2", env=installed)
+    assert "no episode succeeded" in done.stdout  # the corridor would be walked at once
+
+
+def test_the_parts_are_used_together(wmel_command, installed):
+    line = "run --env corridor --policy first-draw --perturb-prob 1 --perturbation teleport --episodes 10"
+    done = wmel_command(*line.split(), env=installed)
+    assert done.returncode == 0, done.stderr
+    assert "first-draw on oracle" in done.stdout and "teleport in 100%" in done.stdout
+    assert "median_steps" in done.stdout
+    assert "RuntimeError: half written" in done.stdout  # the broken metric is n/a with its reason
+
+
+def test_a_plugin_model_is_planned_with(wmel_command, installed):
+    line = "run --env corridor --policy cem --model right-walker --episodes 3"
+    done = wmel_command(*line.split(), env=installed)
+    assert done.returncode == 0, done.stderr
+    assert "cem on right_walker" in done.stdout
+
+
+@pytest.mark.parametrize("part", ["corridor", "first-draw", "teleport", "median_steps"])
+def test_the_kits_accept_the_parts(wmel_command, installed, part):
+    done = wmel_command("check", part, "--env", "corridor", env=installed)
+    assert done.returncode == 0, done.stdout + done.stderr

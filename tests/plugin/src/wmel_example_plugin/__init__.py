@@ -1,0 +1,1 @@
+"""Parts of every kind, as a third party would ship them."""

@@ -1,0 +1,3 @@
+"""A module that breaks when it is imported."""
+
+raise RuntimeError("half written")

@@ -1,0 +1,117 @@
+"""Every kit accepts every part of the catalogue and rejects the part that was broken for it."""
+
+import pytest
+
+from wmel import catalog, testing
+from wmel.models.callable_model import CallableModel
+from wmel.models.oracle import Oracle
+from wmel.testing import broken_parts
+from wmel.testing.kits import check_part
+
+PERTURBATIONS = {
+    "env-default": None,
+    "drop-next-2": "drop-next-0",
+    "hold-last-3": "hold-last-0",
+    "observation-noise-0.5": "observation-noise-0",
+    "observation-noise-2@4": "observation-noise-0@4",
+    "composite:drop-next-1+env-default": None,
+}
+
+
+@pytest.mark.parametrize("name", catalog.ENVIRONMENTS.parts)
+def test_every_environment_of_the_catalogue_conforms(name):
+    assert testing.failures(testing.check_environment(catalog.environment(name))) == []
+
+
+@pytest.mark.parametrize("environment", catalog.ENVIRONMENTS.parts)
+def test_every_model_of_the_catalogue_conforms(environment):
+    world = catalog.environment(environment)
+    for model in (Oracle(world), CallableModel(lambda state, action: state + 1)):
+        assert testing.failures(testing.check_world_model(model, world)) == []
+
+
+@pytest.mark.parametrize("name", catalog.PLANNERS.parts)
+@pytest.mark.parametrize("settings", [{}, {"horizon": 3, "warm_start": True}])
+def test_every_planner_of_the_catalogue_conforms(name, settings):
+    assert testing.failures(testing.check_planner(catalog.PLANNERS.build(name, **settings))) == []
+
+
+@pytest.mark.parametrize("name", PERTURBATIONS)
+@pytest.mark.parametrize("environment", catalog.ENVIRONMENTS.parts)
+def test_every_perturbation_of_the_catalogue_conforms(name, environment):
+    zero = PERTURBATIONS[name]
+    found = testing.check_perturbation(
+        catalog.perturbation(name), catalog.environment(environment), catalog.perturbation(zero) if zero else None
+    )
+    assert testing.failures(found) == []
+
+
+@pytest.mark.parametrize("name", catalog.METRICS.parts)
+def test_every_metric_of_the_catalogue_conforms(name):
+    assert testing.failures(testing.check_metric(catalog.metric(f"{name}20" if name.endswith("@") else name))) == []
+
+
+def broken_promises(found):
+    return {finding.promise for finding in found if not finding.kept}
+
+
+def test_the_broken_environment_is_rejected():
+    assert broken_promises(testing.check_environment(broken_parts.LeakyEnvironment())) == {
+        "Start states vary with the seed, unless the spec says single_start",
+        "A row does not depend on its companions",
+    }
+
+
+def test_the_broken_model_is_rejected(maze):
+    assert broken_promises(testing.check_world_model(broken_parts.PeekingModel(), maze)) == {
+        "The true state is read only if the spec says reads = 'state'",
+        "A rollout equals its steps on decoded observations",
+    }
+
+
+def test_the_broken_planner_is_rejected():
+    assert broken_promises(testing.check_planner(broken_parts.OptimisticPlanner())) == {
+        "NaN and infinite costs never win",
+        "A row without a finite candidate has cost inf, and the others are untouched",
+        "It evaluates as many candidates as it declares",
+    }
+
+
+def test_the_broken_perturbation_is_rejected(maze):
+    assert broken_promises(testing.check_perturbation(broken_parts.RestlessPerturbation(), maze)) == {
+        "The same seeds are struck alike",
+        "The block changes no row",
+    }
+
+
+def test_the_broken_metric_is_rejected():
+    assert broken_promises(testing.check_metric(broken_parts.first_row_metric)) == {
+        "The order of rows is irrelevant",
+        "An empty table is undefined, with a reason",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("maze_toy", "environment"),
+        ("oracle", "model"),
+        ("cem", "planner"),
+        ("drop-next-2", "perturbation"),
+        ("composite:env-default+drop-next-1", "perturbation"),
+        ("success@20", "metric"),
+        ("wmel.testing.broken_parts:LeakyEnvironment", "environment"),
+        ("wmel.testing.broken_parts:PeekingModel", "model"),
+        ("wmel.testing.broken_parts:OptimisticPlanner", "planner"),
+        ("wmel.testing.broken_parts:RestlessPerturbation", "perturbation"),
+        ("wmel.testing.broken_parts:first_row_metric", "metric"),
+    ],
+)
+def test_a_part_is_known_by_its_name_or_by_what_it_implements(name, kind, maze):
+    assert check_part(name, maze)[0] == kind
+
+
+def test_a_problem_says_how_to_put_it_right():
+    for sentence in testing.failures(testing.check_planner(broken_parts.OptimisticPlanner())):
+        assert ";" in sentence or ":" in sentence
+        assert len(sentence.split()) > 8
