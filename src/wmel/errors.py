@@ -13,6 +13,12 @@ WmelError
 └── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
 """
 
+from enum import Enum
+from numbers import Integral
+from typing import Any, TypeVar
+
+Choice = TypeVar("Choice", bound=Enum)
+
 
 class WmelError(Exception):
     """Base of every error wmel raises on purpose."""
@@ -62,6 +68,21 @@ def require(condition: bool, message: str, value: object) -> None:
     """Raise BadInput with the message and the offending value unless the condition holds."""
     if not condition:
         raise BadInput(f"{message}, got {value!r}")
+
+
+def require_whole(value: Any, what: str, at_least: int = 1) -> None:
+    """Raise BadInput unless the value is an integer of at least so much."""
+    require(isinstance(value, Integral) and not isinstance(value, bool), f"{what} must be a whole number", value)
+    require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
+
+
+def chosen(choices: type[Choice], value: object) -> Choice:
+    """The choice a value names; anything else is refused with the choices there are."""
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(repr(choice.value) for choice in choices)
+        raise BadInput(f"{value!r} is no {choices.__name__.lower()} rule; known: {known}") from None
 
 
 def described(error: BaseException) -> str:

@@ -63,7 +63,9 @@ class Registry:
         return make(*subjects, **settings)
 
     def _unknown(self, name: str) -> str:
-        nearest = difflib.get_close_matches(name, self.parts, n=1)
+        nearest = difflib.get_close_matches(name, self.parts, n=1) or [
+            part for part in self.parts if part.startswith(name)
+        ]
         suggestion = f" did you mean '{nearest[0]}'?" if nearest else ""
         return f"no {self.kind} named '{name}';{suggestion} known: {', '.join(self.parts)}"
 

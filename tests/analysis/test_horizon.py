@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,19 +28,33 @@ def test_where_nothing_succeeds_there_is_no_horizon():
     assert effective_horizon([5, 10], [0.0, 0.0]).reason == "no horizon ever succeeded"
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0, 0.99))
-def test_it_is_the_shortest_that_no_longer_one_beats(rates, epsilon):
-    horizons = list(range(1, len(rates) + 1))
-    found = effective_horizon(horizons, rates, epsilon)
+@given(
+    st.integers(1, 2000).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, n), min_size=1, max_size=8))),
+    st.integers(0, 200),
+)
+def test_it_is_the_shortest_that_no_longer_one_beats_to_the_last_digit(case, thousandths):
+    """Compared with exact fractions: 1 - 495/500 <= .01 holds, whatever floating point says."""
+    episodes, counts = case
+    horizons, epsilon = list(range(1, len(counts) + 1)), Fraction(thousandths, 1000)
+    found = effective_horizon(horizons, [count / episodes for count in counts], thousandths / 1000)
     if found.value is None:
-        assert max(rates) == 0
+        assert max(counts) == 0
         return
-    good = [h for h in horizons if all(rates[k - 1] - rates[h - 1] <= epsilon for k in horizons if k > h)]
-    assert found.value == min(good)
+    gaps = {h: max((Fraction(c - counts[h - 1], episodes) for c in counts[h:]), default=0) for h in horizons}
+    assert found.value == min(h for h in horizons if gaps[h] <= epsilon)
+
+
+def test_a_gap_of_exactly_epsilon_is_no_gain():
+    assert effective_horizon([10, 15], [495 / 500, 1.0], 0.01).value == 10
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(([], []), "one success rate per horizon"), (([5], [1.0], -0.1), "epsilon")]
+    ("arguments", "words"),
+    [
+        (([], []), "one success rate per horizon"),
+        (([5], [1.0], -0.1), "epsilon"),
+        (([5], [float("nan")]), "must lie in"),
+    ],
 )
 def test_bad_input_is_refused(arguments, words):
     with pytest.raises(BadInput, match=words):

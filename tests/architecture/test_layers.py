@@ -24,7 +24,8 @@ CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
 HOSTS: dict[str, set[str]] = {}  # guest -> files that may import it
 WRITERS = ("reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
-WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "savez", "savez_compressed", "save_file"}
+WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}
+WRITING |= {"save", "savez", "savez_compressed", "save_file", "NamedTemporaryFile", "mkstemp", "mkdtemp"}
 
 
 def name_of(path: Path) -> str:
@@ -55,7 +56,7 @@ def calls_of(path: Path) -> set[str]:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 found.add(node.func.id)
-            elif isinstance(node.func, ast.Attribute):
+            elif isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "os":
                 found.add(node.func.attr)
     return found
 

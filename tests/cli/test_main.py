@@ -1,6 +1,12 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
-VERBS = ("run", "sweep", "show", "list", "doctor")
+VERBS = ("run", "sweep", "show", "list", "check", "explain", "doctor")
 
 
 def test_help_names_every_verb(wmel_command):
@@ -28,8 +34,25 @@ def test_an_unknown_verb_is_one_clear_line(wmel_command):
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "rum" in done.stderr
 
 
-def test_no_color_means_no_escape_codes(wmel_command):
-    import os
+@pytest.mark.parametrize("where", ["| head -1", ">/dev/full", ">&-", "2>&-"])
+def test_a_closed_or_full_stream_loses_no_record(tmp_path, where):
+    command = f"{sys.executable} -c 'from wmel.cli.main import main; main()' run --episodes 2 --output r.json {where}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (tmp_path / "r.json").exists()
+    assert "Traceback" not in done.stderr
 
+
+def test_an_interruption_is_said_in_one_line(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ndef dynamics(s, a):\n    time.sleep(60)\n")
+    code = "from wmel.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "run", "--policy", "cem", "--model", "slow:dynamics"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == "wmel: interrupted\n"
+    assert process.returncode == 130
+
+
+def test_no_color_means_no_escape_codes(wmel_command):
     done = wmel_command("run", "--episodes", "2", env={**os.environ, "NO_COLOR": "1", "FORCE_COLOR": ""})
     assert "\x1b" not in done.stdout + done.stderr

@@ -57,13 +57,29 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--horizon", "0"], "horizon must be positive, got 0"),
         (["--plan-horizon", "0"], "plan horizon must be positive, got 0"),
         (["--candidates", "-1"], "candidates must be positive, got -1"),
-        (["--seed", "-1"], "seed must be a whole number"),
+        (["--seed", "-1"], "a seed must not be negative, got -1"),
         (["--policy", "random", "--candidates", "5"], "policy 'random' has no setting 'candidates'; it takes none"),
         (["--output", "/proc/nowhere/run.json"], "cannot write /proc/nowhere/run.json"),
         (["--output", "."], "it is a folder"),
         (["--markdown", "/dev/null/card.md"], "cannot write /dev/null/card.md"),
         (["--layout", "absent.txt"], "cannot read the layout absent.txt"),
         (["--no-such-option"], "No such option"),
+        (["--perturb-prob", "1.5"], "must lie in [0, 1], got 1.5"),
+        (["--perturb-prob", "nan"], "must lie in [0, 1], got nan"),
+        (["--perturbation", "drop-next-2"], "never strikes: give --perturb-prob"),
+        (["--perturb-prob", "1", "--perturbation", "composite:"], "at least one part, got none"),
+        (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 needs an idle action"),
+        (["--perturb-prob", "1", "--perturbation", "drop-nex-2"], "did you mean 'drop-next'?"),
+        (["--policy", "cem", "--model", "no_such_module:thing"], "cannot import 'no_such_module:thing'"),
+        (["--policy", "cem", "--model", "wmel.catalog:nothing"], "has no 'nothing'"),
+        (["--policy", "cem", "--model", "orcle"], "no model named 'orcle'; did you mean 'oracle'?"),
+        (["--policy", "cem", "--model", "wmel.testing.broken_parts:LeakyEnvironment"], "it lacks encode, decode"),
+        (["--policy", "native"], "needs a model of your own"),
+        (["--deadline-ms", "0"], "a deadline must be a positive number"),
+        (["--deadline-ms", "soon"], "'soon' is not a number"),
+        (["--metric", "sucess_rate"], "did you mean 'success_rate'?"),
+        (["--metric", "success@0"], "positive whole number of steps, got 0"),
+        (["--policy", "cem", "--execute", "0"], "execute must be positive, got 0"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, arguments, words):
@@ -78,3 +94,45 @@ def test_a_malformed_layout_names_row_and_character(wmel_command, tmp_path):
     done = wmel_command("run", "--layout", "bad.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert "row 2, character 2 of the layout is 'x'" in done.stderr
+
+
+def test_perturbed_runs_report_recovery(wmel_command, tmp_path):
+    line = "run --policy cem --perturb-prob 0.5 --perturbation composite:drop-next-2+env-default --out r.json"
+    line += " --deadline-ms 1000"
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "r.json").read_text())
+    struck = [row for row in record["results"] if row["perturbed"]]
+    assert 5 < len(struck) < 25
+    recovery = record["scorecard"]["estimates"]["perturbation_recovery_rate"]
+    assert recovery["n"] == len(struck)
+    assert recovery["value"] == sum(row["recovered"] for row in struck) / len(struck)
+    assert record["scorecard"]["estimates"]["perturbation_recovery_ratio"]["value"] is not None
+    assert record["scorecard"]["estimates"]["deadline@1000"]["value"] == 1.0
+    assert all(row["unperturbed_success"] is not None for row in struck)
+    assert wmel_command("show", "r.json", cwd=tmp_path).returncode == 0
+
+
+OWN = """
+import numpy as np
+MOVES = np.array([(0, 1), (0, -1), (-1, 0), (1, 0)])
+
+def open_field(state, action):
+    return np.clip(state + MOVES[int(action[0])], 1, 5)
+"""
+
+
+def test_a_model_in_the_current_folder_is_planned_with(wmel_command, tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    line = "run --policy random-shooting --candidates 20 --model own:open_field --episodes 3 --out r.json"
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "random-shooting on open_field" in done.stdout
+    assert json.loads((tmp_path / "r.json").read_text())["metadata"]["policy_reads"] == "observation"
+
+
+def test_a_run_in_which_every_episode_fails_alike_says_so_and_exits_1(wmel_command, tmp_path):
+    (tmp_path / "own.py").write_text("def dead(state, action):\n    raise OSError('no weights')\n")
+    done = wmel_command("run", "--policy", "cem", "--model", "own:dead", "--episodes", "3", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "every episode failed at its first decision: OSError: no weights" in done.stderr

@@ -35,9 +35,9 @@ def test_every_option_is_taken(wmel_command, tmp_path):
     [
         (["--plan-horizons", ""], "--plan-horizons needs at least one whole number"),
         (["--plan-horizons", ",,"], "--plan-horizons needs at least one whole number"),
-        (["--plan-horizons", "5,x"], "'x' is none"),
-        (["--plan-horizons", "5,2.5"], "'2.5' is none"),
-        (["--plan-horizons", "5,0"], "planning horizons must be positive, got 0"),
+        (["--plan-horizons", "5,x"], "takes whole numbers separated by commas, got '5,x'"),
+        (["--plan-horizons", "5,2.5"], "takes whole numbers separated by commas, got '5,2.5'"),
+        (["--plan-horizons", "5,0"], "a planning horizon must be positive, got 0"),
         (["--plan-horizons", "5,5"], "must differ"),
         (["--episodes-per-point", "0"], "episodes must be positive, got 0"),
         (["--episode-horizon", "-1"], "horizon must be positive, got -1"),

@@ -67,7 +67,7 @@ def healthy():
         (exception, "RuntimeError: planted"),
         (wrong_shape, "BadDecision: a policy must return actions [1,K,1], got shape (1, 20, 0)"),
         (outside_the_space, "BadDecision: action [99] at step 0 is outside the action space"),
-        (too_long, "BadDecision: a policy must return 1 lengths within 0..20"),
+        (too_long, "BadDecision: a policy must return 1 whole lengths within 0..20"),
         (declared, "own words"),
     ],
 )
@@ -149,7 +149,7 @@ def test_states_of_the_wrong_shape_are_an_error_of_the_environment():
             return states[:, 0]
 
     table = run_episodes(Flat(), waiting(), [0], timed_decisions=0)
-    assert table["error"][0] == "BadStep: an environment must return states [1,S], got shape (1,)"
+    assert table["error"][0] == "BadStep: an environment must return states [1,width], got shape (1,)"
 
 
 def test_if_every_row_fails_every_row_says_so():

@@ -11,7 +11,7 @@ def test_a_criterion_has_exactly_one_bound(bounds):
 
 
 def test_a_sustained_success_needs_a_step():
-    with pytest.raises(BadInput, match="at least one step"):
+    with pytest.raises(BadInput, match="must be positive"):
         Criterion("reward", at_least=0.6, when=When.SUSTAINED, steps=0)
 
 

@@ -178,7 +178,7 @@ def test_a_perturbation_reads_as_it_is_typed(text, name):
         ("composite:", BadInput, "at least one part, got none"),
         ("composite:+", BadInput, "at least one part, got none"),
         ("drop-next-1.5", BadInput, "whole number"),
-        ("drop-next--2", BadInput, "whole number|not negative"),
+        ("drop-next--2", BadInput, "must not be negative"),
         ("observation-noise-nan", BadInput, "sigma must be finite"),
         ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud' is no number"),
         ("action-delay-0.5", BadInput, "whole number"),

@@ -39,7 +39,7 @@ def test_the_only_good_sequence_of_finite_actions_is_found(problem):
     [
         ({"iterations": 0}, "iterations must be positive"),
         ({"candidates": 0}, "candidates must be positive"),
-        ({"elites": 0}, "elites must lie in 1..24"),
+        ({"elites": 0}, "elites must be positive"),
         ({"elites": 25}, "elites must lie in 1..24"),
         ({"smoothing": 1.5}, "smoothing"),
         ({"horizon": -1}, "plan horizon must be positive"),

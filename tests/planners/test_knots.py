@@ -60,5 +60,5 @@ def test_finite_actions_have_no_knots(problem):
 @pytest.mark.parametrize("make", [RandomShooting, CEM, MPPI])
 @pytest.mark.parametrize("knots", [0, 1, -3])
 def test_a_line_needs_two_knots(make, knots):
-    with pytest.raises(BadInput, match="two knots"):
+    with pytest.raises(BadInput, match="at least two knots"):
         make(knots=knots)

@@ -1,8 +1,10 @@
+import os
 import threading
+from pathlib import Path
 
 import pytest
 
-from wmel.errors import CannotWrite
+from wmel.errors import BadInput, CannotWrite
 from wmel.reports.files import check_writable, write_atomically
 
 
@@ -49,6 +51,38 @@ def test_a_path_below_a_file_cannot_be_written(tmp_path, check):
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotWrite, match="cannot write"):
         check(tmp_path / "file" / "out.json")
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    write_atomically(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink() and (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_atomically(tmp_path / "pipe", "hello")
+    reader.join(timeout=5)
+    assert read == ["hello"] and not (tmp_path / "pipe").is_file()
+
+
+def test_two_outputs_cannot_be_one_file(tmp_path):
+    with pytest.raises(BadInput, match="a file of its own"):
+        check_writable(tmp_path / "x", tmp_path / "." / "x")
+
+
+def test_checking_leaves_nothing_behind(tmp_path):
+    check_writable(tmp_path / "new" / "out.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_that_cannot_be_written_is_found_out_beforehand():
+    with pytest.raises(CannotWrite, match="/proc/nowhere/out.json"):
+        check_writable(Path("/proc/nowhere/out.json"))
 
 
 def test_a_folder_is_no_file(tmp_path):

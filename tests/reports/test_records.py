@@ -105,6 +105,60 @@ def test_what_is_no_record_is_refused_with_the_place(record, tmp_path, changes, 
         read_record(edited(record, tmp_path / "bad.json", **changes))
 
 
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"steps": 10**30}, "steps"),
+        ({"episode_seed": -1}, "episode_seed"),
+        ({"success": True, "first_success_step": None}, "succeeds exactly if"),
+        ({"success": True, "first_success_step": 9999}, "beyond the last step"),
+        ({"error": "broke"}, "that broke did not succeed"),
+        ({"declared_compute": -5.0}, "declared_compute"),
+        ({"recovered": True}, "recovered means"),
+        ({"episode_seed": 1}, "share a seed"),
+        ({"steps": 61}, "longer than the 60 steps"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(record, tmp_path, row, words):
+    results = json.loads(record.model_dump_json(by_alias=True))["results"]
+    assert results[0]["success"] and not results[0]["perturbed"]
+    with pytest.raises(BadRecord, match=words):
+        read_record(edited(record, tmp_path / "bad.json", results=[results[0] | row, *results[1:]]))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [({"episodes": 3000}, "3000 episodes, and there are 4"), ({"policy": "mppi"}, "another policy")],
+)
+def test_metadata_of_another_run_is_refused(record, tmp_path, metadata, words):
+    stored = json.loads(record.model_dump_json(by_alias=True))["metadata"]
+    with pytest.raises(BadRecord, match=words):
+        read_record(edited(record, tmp_path / "bad.json", metadata=stored | metadata))
+
+
+def test_a_time_that_is_none_is_refused(record, tmp_path):
+    with pytest.raises(BadRecord, match="generated_at"):
+        read_record(edited(record, tmp_path / "bad.json", generated_at="yesterday"))
+
+
+def test_sweep_points_out_of_order_are_refused(sweep, tmp_path):
+    points = json.loads(sweep.model_dump_json(by_alias=True))["points"]
+    with pytest.raises(BadRecord, match="from short to long"):
+        read_record(edited(sweep, tmp_path / "bad.json", points=points[::-1]))
+
+
+def test_a_number_changed_in_its_ninth_digit_is_refused(record, tmp_path):
+    card = json.loads(record.scorecard.model_dump_json())
+    card["average_steps_to_success"] *= 1 + 1e-8
+    with pytest.raises(BadRecord, match="does not follow from its rows"):
+        read_record(edited(record, tmp_path / "close.json", scorecard=card))
+
+
+def test_a_path_may_be_a_string(record, tmp_path):
+    write_record(str(tmp_path / "run.json"), record)
+    assert read_record(str(tmp_path / "run.json")) == record
+
+
 def test_a_scorecard_that_was_improved_by_hand_is_refused(record, tmp_path):
     card = json.loads(record.scorecard.model_dump_json())
     card["success_rate"] = 0.123

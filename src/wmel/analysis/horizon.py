@@ -7,6 +7,8 @@ from wmel.analysis.scorecard import Scorecard
 from wmel.errors import BadInput, require
 from wmel.stats.estimate import Estimate
 
+ROUNDING = 1e-12  # 1 - 495/500 is .01, and a little more in floating point
+
 
 @dataclass(frozen=True)
 class HorizonSweep:
@@ -20,13 +22,16 @@ class HorizonSweep:
     @property
     def effective_horizon(self) -> Estimate:
         """H* by the documents' rule."""
-        rates = [card["success_rate"].value or 0.0 for card in self.scorecards]
+        rates = [rate for card in self.scorecards if (rate := card["success_rate"].value) is not None]
+        if len(rates) < len(self.scorecards):
+            return Estimate.undefined("a horizon has no success rate")
         return effective_horizon(self.plan_horizons, rates, self.epsilon)
 
 
 def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[float], epsilon: float = 0.01) -> Estimate:
     """The documents' rule: the smallest H with success(H') - success(H) <= epsilon for every longer H'."""
-    require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
+    check_epsilon(epsilon)
+    require(all(0 <= rate <= 1 for rate in success_rates), "success rates must lie in [0, 1]", list(success_rates))
     if len(plan_horizons) != len(success_rates) or not plan_horizons:
         raise BadInput(f"H* needs one success rate per horizon, got {len(plan_horizons)} and {len(success_rates)}")
     points = sorted(zip(plan_horizons, success_rates, strict=True))
@@ -35,6 +40,11 @@ def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[floa
     shortest = next(
         horizon
         for index, (horizon, rate) in enumerate(points)
-        if all(longer - rate <= epsilon for _, longer in points[index + 1 :])
+        if all(longer - rate <= epsilon + ROUNDING for _, longer in points[index + 1 :])
     )
     return Estimate(float(shortest), n=len(points), method=f"documents' rule, epsilon {epsilon:g}")
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon that is no share."""
+    require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)

@@ -11,9 +11,7 @@ from wmel.reports.files import check_writable
 
 def check_outputs(*paths: Path | None) -> None:
     """Refuse outputs that cannot be written, before anything is computed."""
-    for path in paths:
-        if path is not None:
-            check_writable(path)
+    check_writable(*(path for path in paths if path is not None))
 
 
 def grid_settings(layout: Path | None) -> dict[str, str]:
@@ -31,10 +29,10 @@ def whole_numbers(text: str, option: str) -> list[int]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
         raise BadInput(f"{option} needs at least one whole number, such as 5,10,15; got {text!r}")
-    for word in words:
-        if not word.lstrip("+-").isdecimal():
-            raise BadInput(f"{option} takes whole numbers separated by commas; {word!r} is none")
-    return [int(word) for word in words]
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        raise BadInput(f"{option} takes whole numbers separated by commas, got {text[:80]!r}") from None
 
 
 def given(**settings: Any) -> dict[str, Any]:

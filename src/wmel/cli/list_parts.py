@@ -18,12 +18,16 @@ def list_parts(
     kind: Annotated[str | None, typer.Argument(help="environments, policies, planners, models, ...")] = None,
 ) -> None:
     """List the parts that can be named on the command line, and the package each came with."""
+    import difflib
+
     from wmel.catalog import CATALOGUE
     from wmel.cli.screen import console, table
     from wmel.errors import UnknownPart
 
     if kind is not None and kind not in CATALOGUE:
-        raise UnknownPart(f"no kind of part named '{kind}'; known: {', '.join(CATALOGUE)}")
+        nearest = difflib.get_close_matches(kind, CATALOGUE, n=1)
+        hint = f" did you mean '{nearest[0]}'?" if nearest else ""
+        raise UnknownPart(f"no kind of part named '{kind}';{hint} known: {', '.join(CATALOGUE)}")
     for name, registry in CATALOGUE.items():
         if kind in (None, name):
             rows = table("name", "origin", "what it is")

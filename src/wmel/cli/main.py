@@ -1,5 +1,6 @@
 """`wmel`: the verbs, and how an error is said."""
 
+import os
 import sys
 
 import typer
@@ -7,10 +8,11 @@ import typer
 from wmel.cli import check, doctor, explain, list_parts, run, show, sweep
 from wmel.errors import WmelError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="wmel",
     help="World Model Evaluation Lab: may we plan with this world model?",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -27,16 +29,32 @@ app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 
 def main() -> None:
     """Run the command line; bad input is one line on standard error and exit code 2."""
+    _open_closed_streams()
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
     except WmelError as error:
-        _fail(str(error), 2)
+        code = _said(str(error), 2)
     except typer.TyperException as error:
-        _fail(error.format_message(), error.exit_code)
+        code = _said(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", 130)
-
-
-def _fail(message: str, code: int) -> None:
-    print(f"wmel: {' '.join(message.split())}", file=sys.stderr)
+        code = INTERRUPTED
+    except OSError as error:
+        code = _said(f"cannot print: {error.strerror}", 1) if error.filename is None else _said(str(error), 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer has nowhere to go
+    if code == INTERRUPTED:
+        _said("interrupted", code)
     sys.exit(code)
+
+
+def _said(message: str, code: int) -> int:
+    """One line on standard error, and the exit code that goes with it."""
+    print(f"wmel: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _open_closed_streams() -> None:
+    """Give a process started without standard output or error somewhere to write."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))

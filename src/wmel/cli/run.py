@@ -36,15 +36,17 @@ def run(
 ) -> int:
     """Run a policy in an environment and print its scorecard."""
     from wmel import catalog
+    from wmel.arrays import keep_freed_memory
     from wmel.cli import inputs
     from wmel.cli.failures import common_failure
     from wmel.cli.progress import progress
-    from wmel.cli.screen import print_scorecard, say
+    from wmel.cli.screen import print_scorecard, say_where
     from wmel.closed_loop.benchmark_runner import BenchmarkRunner
     from wmel.reports.files import write_atomically
     from wmel.reports.markdown import to_markdown_scorecard
     from wmel.reports.records import run_record, run_scorecard, write_record
 
+    keep_freed_memory()
     inputs.check_outputs(output, markdown)
     metrics, grid = inputs.metrics(metric, deadline_ms), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid)
@@ -64,12 +66,11 @@ def run(
         finished = runner.run(advance)
     record = run_record(finished, metrics=metrics, layout=grid.get("layout"))
     card = run_scorecard(record)
-    if not quiet:
-        print_scorecard(record.metadata, card)
     if output is not None:
         write_record(output, record)
-        say(f"record: {output}", quiet=quiet)
     if markdown is not None:
         write_atomically(markdown, to_markdown_scorecard(card))
-        say(f"scorecard: {markdown}", quiet=quiet)
+    if not quiet:
+        print_scorecard(record.metadata, card)
+        say_where(record=output, scorecard=markdown)
     return common_failure(finished.table)

@@ -1,6 +1,7 @@
 """How results look on the screen."""
 
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -11,6 +12,7 @@ from wmel.reports.json_envelope import Metadata, RunMetadata, SweepMetadata
 from wmel.reports.words import bounds, number
 
 WIDTH_WITHOUT_TERMINAL = 120
+NAMES = ("metric", "name", "package")
 WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "origin", "what it is")
 
 
@@ -19,10 +21,11 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, highlight=False, markup=False)
 
 
-def say(message: str, *, quiet: bool) -> None:
-    """A line for people, unless they asked for quiet."""
-    if not quiet:
-        print(message)
+def say_where(**files: Path | None) -> None:
+    """A line for each file that was written."""
+    for what, path in files.items():
+        if path is not None:
+            print(f"{what}: {path}")
 
 
 def print_scorecard(metadata: RunMetadata, card: Scorecard) -> None:
@@ -64,7 +67,7 @@ def _setting(metadata: Metadata) -> str:
 
 def table(*headings: str) -> Table:
     """A table without lines; words to the left, numbers to the right."""
-    rows = Table(box=None, padding=(0, 2, 0, 0))
+    rows = Table(box=None, padding=(0, 2, 0, 0), header_style="")
     for heading in headings:
-        rows.add_column(heading, justify="left" if heading in WORDS else "right")
+        rows.add_column(heading, justify="left" if heading in WORDS else "right", no_wrap=heading in NAMES)
     return rows

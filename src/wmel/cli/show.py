@@ -18,7 +18,7 @@ def show(
 ) -> None:
     """Check a stored record and print what it holds, computed anew from its rows."""
     from wmel.cli.inputs import check_outputs
-    from wmel.cli.screen import print_scorecard, print_sweep, say
+    from wmel.cli.screen import print_scorecard, print_sweep, say_where
     from wmel.reports.files import write_atomically
     from wmel.reports.json_envelope import RunRecord
     from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard
@@ -36,4 +36,4 @@ def show(
         text = to_markdown_horizon_sweep(curve)
     if markdown is not None:
         write_atomically(markdown, text)
-        say(f"table: {markdown}", quiet=False)
+        say_where(table=markdown)

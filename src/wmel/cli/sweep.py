@@ -37,19 +37,21 @@ def sweep(
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
     from wmel import catalog
+    from wmel.analysis.horizon import check_epsilon
+    from wmel.arrays import keep_freed_memory
     from wmel.cli import inputs
     from wmel.cli.failures import common_failure
     from wmel.cli.progress import progress
-    from wmel.cli.screen import print_sweep, say
+    from wmel.cli.screen import print_sweep, say_where
     from wmel.closed_loop.horizon_sweep import horizon_sweep
     from wmel.episodes import stacked
-    from wmel.errors import require
     from wmel.reports.files import write_atomically
     from wmel.reports.markdown import to_markdown_horizon_sweep
     from wmel.reports.records import recorded_sweep, sweep_record, write_record
 
+    keep_freed_memory()
     inputs.check_outputs(output, markdown)
-    require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
+    check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid)
     settings = inputs.given(candidates=candidates, model=inputs.own_model(model))
@@ -67,12 +69,11 @@ def sweep(
         )
     record = sweep_record(points, epsilon=epsilon, layout=grid.get("layout"))
     curve = recorded_sweep(record)
-    if not quiet:
-        print_sweep(record.metadata, curve)
     if output is not None:
         write_record(output, record)
-        say(f"record: {output}", quiet=quiet)
     if markdown is not None:
         write_atomically(markdown, to_markdown_horizon_sweep(curve))
-        say(f"table: {markdown}", quiet=quiet)
+    if not quiet:
+        print_sweep(record.metadata, curve)
+        say_where(record=output, table=markdown)
     return common_failure(stacked([point.run.table for point in points]))

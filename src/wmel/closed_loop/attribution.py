@@ -29,8 +29,8 @@ def attributed(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> Attrib
     try:
         return Attributed([(rows, call(rows))], {})
     except Exception as error:
-        if len(rows) == 1:
-            return Attributed([], {int(rows[0]): described(error)})
+        if len(rows) <= 1:
+            return Attributed([], {int(row): described(error) for row in rows})
     middle = len(rows) // 2
     first, second = attributed(call, rows[:middle]), attributed(call, rows[middle:])
     return Attributed(first.pieces + second.pieces, first.errors | second.errors)

@@ -7,7 +7,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Perturbation
 from wmel.contract.policy import Policy
 from wmel.contract.run import SweepPoint
-from wmel.errors import BadInput, require
+from wmel.errors import BadInput, require, require_whole
 
 
 def horizon_sweep(
@@ -27,7 +27,7 @@ def horizon_sweep(
     if not plan_horizons:
         raise BadInput("a sweep needs at least one planning horizon, got none")
     for plan_horizon in plan_horizons:
-        require(plan_horizon > 0, "planning horizons must be positive", plan_horizon)
+        require_whole(plan_horizon, "a planning horizon")
     require(len(set(plan_horizons)) == len(plan_horizons), "planning horizons must differ", list(plan_horizons))
     policies = {horizon: policy_at(horizon) for horizon in sorted(plan_horizons)}
     points = []

@@ -7,6 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from wmel.arrays import Array, take_rows
+from wmel.closed_loop.attribution import attributed
 from wmel.contract.policy import Percept, Policy
 from wmel.randomness import Streams
 
@@ -50,20 +51,21 @@ class DecisionSample:
 
 
 def decision_times(policy: Policy, sample: DecisionSample) -> list[tuple[int, float]]:
-    """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread."""
-    times = []
+    """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread; one that now fails is left out."""
     if not sample.kept:
-        return times
+        return []
     with threadpool_limits(limits=THREADS):
-        for decision in sample.kept[:1] * WARM_UPS:
-            _decide(policy, decision)
-        for decision in sample.kept:
-            begin = perf_counter_ns()
-            _decide(policy, decision)
-            times.append((decision.episode, (perf_counter_ns() - begin) / 1e6))
-    return times
+        attributed(lambda rows: [_seconds(policy, sample.kept[0]) for _ in range(WARM_UPS)], np.arange(1))
+        timed = [attributed(lambda rows, one=one: _seconds(policy, one), np.arange(1)) for one in sample.kept]
+    return [
+        (one.episode, 1e3 * outcome.pieces[0][1])
+        for one, outcome in zip(sample.kept, timed, strict=True)
+        if outcome.pieces
+    ]
 
 
-def _decide(policy: Policy, decision: KeptDecision) -> None:
+def _seconds(policy: Policy, decision: KeptDecision) -> float:
+    begin = perf_counter_ns()
     memory = policy.observe(decision.percept, decision.memory)
     policy.act(decision.percept, memory, decision.streams)
+    return (perf_counter_ns() - begin) / 1e9

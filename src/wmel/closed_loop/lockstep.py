@@ -8,7 +8,7 @@ import numpy as np
 from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop import judge
 from wmel.closed_loop.attribution import attributed
-from wmel.closed_loop.checks import check_decision, check_memory, check_states
+from wmel.closed_loop.checks import check_memory, check_quantities, check_rows, checked_decision
 from wmel.closed_loop.disturbed import seen_through, strike_steps
 from wmel.closed_loop.latency import DecisionSample
 from wmel.contract.criterion import Criterion, Stop
@@ -39,6 +39,14 @@ class Thought:
     memory: dict[str, Array] | None
     planning: np.ndarray  # [b] places of those rows among the rows thought about
     decision: Decision | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The states a step led to, and its named numbers."""
+
+    states: np.ndarray  # [B,S]
+    quantities: dict[str, np.ndarray]  # each [B]
 
 
 class Lockstep:
@@ -84,21 +92,21 @@ class Lockstep:
         outcome = attributed(self._start_states, self.running)
         self._leave(outcome.errors)
         if outcome.pieces:
-            quantities = join_rows([piece for _, piece in outcome.pieces])
-            states = quantities.pop("state")
+            states = np.concatenate([start.states for _, start in outcome.pieces])
             self.states = np.zeros((len(self.length), states.shape[1]), states.dtype)
             self.states[outcome.rows] = states
+            quantities = join_rows([start.quantities for _, start in outcome.pieces])
             self.columns["pre_solved"][outcome.rows] = judge.held(self.rules.criterion, quantities)
 
-    def _start_states(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def _start_states(self, rows: np.ndarray) -> Reached:
         """Start states, and the quantities of doing nothing there."""
         environment = self.rules.environment
-        states = check_states(environment.reset(self.columns["episode_seed"][rows]), len(rows))
+        states = check_rows(environment.reset(self.columns["episode_seed"][rows]), len(rows), "states")
         idle, after = environment.spec.actions.idle(len(rows)), states
         if environment.spec.idle is not None:
             idle[:] = environment.spec.actions.as_values(np.asarray(environment.spec.idle))
-            after = check_states(environment.step(states, idle), len(rows))
-        return {"state": states, **environment.quantities(states, idle, after)}
+            after = check_rows(environment.step(states, idle), len(rows), "states")
+        return Reached(states, check_quantities(environment.quantities(states, idle, after), len(rows)))
 
     def _think(self, rows: np.ndarray) -> None:
         """Let the policy see this step, and decide where its last decision has been executed."""
@@ -109,7 +117,8 @@ class Lockstep:
             if decision is not None:
                 deciding = seen[thought.planning]
                 memory = put_rows(memory, thought.planning, decision.memory)
-                ended |= {int(row): "" for row in deciding[np.asarray(decision.lengths) == 0]}
+                ended |= {int(row): "" for row in deciding[decision.lengths == 0]}
+                self._fail(deciding[decision.lengths == 0])
                 ended |= {int(deciding[row]): message for row, message in decision.errors.items()}
                 self._enqueue(deciding, decision)
             self.memory = write_rows(self.memory, len(self.length), seen, memory)
@@ -123,8 +132,9 @@ class Lockstep:
             return Thought(memory, planning, None)
         deciding, seen = rows[planning], percept.rows(planning)
         streams = Streams(self.columns["episode_seed"][deciding], self.columns["plan_calls"][deciding])
-        decision = self.rules.policy.act(seen, take_rows(memory, planning), streams)
-        check_decision(decision, self.rules.environment.spec.actions, len(planning))
+        observed = take_rows(memory, planning)
+        made = self.rules.policy.act(seen, observed, streams)
+        decision = checked_decision(made, self.rules.environment.spec.actions, len(planning), observed)
         self.sample.offer(self.first_episode + deciding, seen, take_rows(before, planning), streams)
         return Thought(memory, planning, decision)
 
@@ -137,7 +147,13 @@ class Lockstep:
                 self.rules.disturbance.perturbation, environment, states, self._since(rows), self._streams(rows)
             )
         left = np.full(len(rows), self.rules.max_steps - self.now)
-        percept = Percept(observations, environment.goals(states), states, self.last_action[rows], left)
+        percept = Percept(
+            check_rows(observations, len(rows), "observations"),
+            check_rows(environment.goals(states), len(rows), "goals"),
+            states,
+            self.last_action[rows],
+            left,
+        )
         return percept.visible_to(self.rules.policy.reads)
 
     def _enqueue(self, rows: np.ndarray, decision: Decision) -> None:
@@ -181,7 +197,7 @@ class Lockstep:
         moment = Moment(self.states[rows], queue, left, self.last_action[rows], self._since(rows), carried)
         perturbation = self.rules.disturbance.perturbation
         after = struck(perturbation, self.rules.environment, moment, self._streams(rows))
-        check_states(after.states, len(rows))
+        check_rows(after.states, len(rows), "states")
         return after
 
     def _since(self, rows: np.ndarray) -> np.ndarray:
@@ -193,6 +209,8 @@ class Lockstep:
 
     def _move(self) -> None:
         """Execute the next action of every episode and see which have finished."""
+        if not len(self.running):
+            return
         actions = self.queue[self.running, self.place[self.running]]
         values = self.rules.environment.spec.actions.as_values(actions)
         places = np.arange(len(self.running))
@@ -201,22 +219,22 @@ class Lockstep:
         self._leave({int(self.running[place]): message for place, message in outcome.errors.items()})
         self.now += 1
         if outcome.pieces:
-            quantities = join_rows([piece for _, piece in outcome.pieces])
-            self.states[moved] = quantities.pop("state")
+            self.states[moved] = np.concatenate([after.states for _, after in outcome.pieces])
             self.last_action[moved] = actions[outcome.rows]
             self.place[moved] += 1
-            self._judge(quantities)
+            self._judge(join_rows([after.quantities for _, after in outcome.pieces]))
 
-    def _next_states(self, rows: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+    def _next_states(self, rows: np.ndarray, values: np.ndarray) -> Reached:
         environment, states = self.rules.environment, self.states[rows]
-        after = check_states(environment.step(states, values), len(rows))
-        return {"state": after, **environment.quantities(states, values, after)}
+        after = check_rows(environment.step(states, values), len(rows), "states")
+        return Reached(after, check_quantities(environment.quantities(states, values, after), len(rows)))
 
     def _judge(self, quantities: dict[str, np.ndarray]) -> None:
         """Note successes and returns of the running rows, and let the finished ones leave."""
         rows, criterion, is_last_step = self.running, self.rules.criterion, self.now == self.rules.max_steps
         if "reward" in quantities and self.rules.stop is Stop.HORIZON:
-            self.columns["return"][rows] = np.nan_to_num(self.columns["return"][rows]) + quantities["reward"]
+            earned = self.columns["return"][rows] if self.now > 1 else 0.0
+            self.columns["return"][rows] = earned + quantities["reward"]
         self.streak[rows] = np.where(judge.held(criterion, quantities), self.streak[rows] + 1, 0)
         new = rows[judge.succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
         self.columns["success"][new] = True
@@ -231,10 +249,12 @@ class Lockstep:
         self.progress(len(ended))
         rows = np.array(list(ended))
         self.columns["steps"][rows] = self.now
+        self.columns["error"][rows] = list(ended.values())
+        self._fail(rows[[bool(message) for message in ended.values()]])
         self.running = self.running[~np.isin(self.running, rows)]
-        for row, message in ended.items():
-            if message:
-                self.columns["error"][row] = message
-                self.columns["success"][row] = False
-                self.columns["first_success_step"][row] = -1
-                self.columns["return"][row] = np.nan
+
+    def _fail(self, rows: np.ndarray) -> None:
+        """Episodes that broke or gave up did not succeed, and what they had earned is no return of a whole episode."""
+        self.columns["success"][rows] = False
+        self.columns["first_success_step"][rows] = -1
+        self.columns["return"][rows] = np.nan

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from wmel.arrays import keep_freed_memory
 from wmel.closed_loop import judge
 from wmel.closed_loop.latency import DecisionSample, decision_times
 from wmel.closed_loop.lockstep import Lockstep, Rules
@@ -13,16 +12,17 @@ from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Policy
 from wmel.episodes import EpisodeTable, stacked
-from wmel.errors import BadInput, require
+from wmel.errors import BadInput, chosen, require, require_whole
 
 EPISODES_PER_SEED = 100_000
 
 
 def episode_seeds(seed: int, episodes: int) -> np.ndarray:
     """The published formula: episode k of a seed is seed * 100000 + k."""
-    require(episodes > 0, "the number of episodes must be positive", episodes)
+    require_whole(episodes, "the number of episodes")
     require(episodes <= EPISODES_PER_SEED, f"one seed holds at most {EPISODES_PER_SEED} episodes", episodes)
-    require(0 <= seed < 2**63 // EPISODES_PER_SEED, "a seed must be a whole number from 0 to 9e13", seed)
+    require_whole(seed, "a seed", at_least=0)
+    require(seed < 2**63 // EPISODES_PER_SEED, "a seed must be below 9e13", seed)
     return seed * EPISODES_PER_SEED + np.arange(episodes)
 
 
@@ -45,17 +45,17 @@ def run_episodes(
     `progress` is told how many episodes have just finished.
     """
     seeds = _checked_seeds(episode_seeds)
-    require(block > 0, "block must be positive", block)
+    require_whole(block, "block")
     steps = environment.spec.max_steps if max_steps is None else max_steps
-    require(steps > 0, "the episode horizon must be positive", steps)
+    require_whole(steps, "the episode horizon")
+    stop = chosen(Stop, stop)
     criterion = criterion or environment.default_criterion
     if criterion is None:
         raise BadInput(f"{environment.spec.name} has no success criterion of its own: pass one")
     judge.check(criterion, stop)
     if disturbance is not None:
         disturbance.perturbation.check(environment)
-    require(timed_decisions >= 0, "the number of timed decisions must not be negative", timed_decisions)
-    keep_freed_memory()
+    require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
     sample, tables = DecisionSample(timed_decisions), []
     for first in range(0, len(seeds), block):
@@ -78,5 +78,6 @@ def _checked_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
         raise BadInput(f"episode seeds must be a list of at least one whole number, got {seeds!r}")
     require(bool((array >= 0).all()), "episode seeds must not be negative", int(array.min()))
+    require(bool((array < 2**63).all()), "episode seeds must be below 2^63", int(array.max()))
     require(len(np.unique(array)) == len(array), "episode seeds must differ from each other", f"{len(array)} seeds")
     return array.astype(np.int64)

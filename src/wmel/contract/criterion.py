@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wmel.errors import BadInput, require
+from wmel.errors import BadInput, chosen, require, require_whole
 
 
 class When(StrEnum):
@@ -34,7 +34,9 @@ class Criterion:
     def __post_init__(self):
         if (self.at_least is None) == (self.at_most is None):
             raise BadInput(f"a criterion on {self.quantity!r} needs either at_least or at_most")
-        require(self.steps >= 1, "a sustained success needs at least one step", self.steps)
+        object.__setattr__(self, "when", chosen(When, self.when))
+        require_whole(self.steps, "the steps of a sustained success")
+        require(self.steps == 1 or self.when is When.SUSTAINED, "only a sustained success takes steps", self.steps)
 
     def __str__(self) -> str:
         bound = f">={self.at_least:g}" if self.at_least is not None else f"<={self.at_most:g}"

@@ -43,7 +43,7 @@ class Decision:
 
     actions: np.ndarray  # [B,K,A]
     lengths: np.ndarray  # [B], at most K
-    memory: dict[str, Array] | None
+    memory: dict[str, Array] | None  # the arrays `observe` made, changed at will; None: as `observe` left them
     model_steps: np.ndarray  # [B]
     errors: dict[int, str] = field(default_factory=dict)  # row -> why that row has no decision
 

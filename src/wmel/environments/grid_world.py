@@ -11,7 +11,7 @@ from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.spaces import Finite
 from wmel.environments.grid_tables import MOVES, GridTables, grid_tables
 from wmel.environments.layout import Layout
-from wmel.errors import require
+from wmel.errors import require_whole
 from wmel.randomness import Streams
 
 
@@ -24,7 +24,7 @@ class GridWorld:
     max_steps: int
 
     def __post_init__(self):
-        require(self.max_steps > 0, "max_steps must be positive", self.max_steps)
+        require_whole(self.max_steps, "max_steps")
 
     @cached_property
     def spec(self) -> EnvironmentSpec:

@@ -34,7 +34,9 @@ class CallableModel:
     def _next(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
         given = state.copy(), action.copy()
         after = np.asarray(self.dynamics(*given), dtype=state.dtype)
-        if not (np.array_equal(given[0], state) and np.array_equal(given[1], action)):
+        if not all(
+            np.array_equal(left, right, equal_nan=True) for left, right in zip(given, (state, action), strict=True)
+        ):
             raise BadModel(f"{self.spec.name} changed the state or action it was given; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")

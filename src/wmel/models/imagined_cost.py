@@ -15,7 +15,10 @@ BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cach
 
 @dataclass(frozen=True, eq=False)
 class ImaginedCost:
-    """Callable on candidates [B,N,H,A]; rows are imagined in chunks, which changes memory and never the result."""
+    """Callable on candidates [B,N,H,A]; rows are imagined in chunks that fit the cache.
+
+    The chunk changes memory and no result, but for the last digits of a model's matrix products.
+    """
 
     model: WorldModel
     objective: Objective
@@ -27,7 +30,8 @@ class ImaginedCost:
 
     def __call__(self, candidates: Array) -> CandidateCosts:
         batch, count, horizon, width = candidates.shape
-        rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * self.observation_width))
+        widest = max(self.observation_width, self.latents.shape[1])
+        rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * widest))
         actions = candidates.reshape(batch * count, horizon, width)
         parts = [self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)]
         xp = namespace_of(parts[0].costs)

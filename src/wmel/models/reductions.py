@@ -19,7 +19,7 @@ def closest_approach(costs: Array) -> CandidateCosts:
     lowest = xp.amin(by_step, axis=0)
     above = by_step != lowest
     steps = xp.arange(1, len(by_step) + 1, dtype=xp.int32, device=costs.device)
-    earliest = xp.amin(above * steps[-1] + steps[:, None], axis=0)  # steps above the lowest cost are put last
+    earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost are put last
     return CandidateCosts(lowest, xp.where(above[-1], earliest, steps[-1]))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.errors import require
+from wmel.errors import require_whole
 from wmel.perturbations.idle import idle_actions
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams
@@ -20,9 +20,9 @@ class ActionDelay(Unchanged):
     window: int | None = None
 
     def __post_init__(self):
-        whole = isinstance(self.steps, int) and self.steps >= 0
-        require(whole, "a delay must be a whole number of steps, not negative", self.steps)
-        require(self.window is None or self.window > 0, "the window of a perturbation must be positive", self.window)
+        require_whole(self.steps, "the steps of a delay", at_least=0)
+        if self.window is not None:
+            require_whole(self.window, "the window of a perturbation")
 
     @property
     def name(self) -> str:

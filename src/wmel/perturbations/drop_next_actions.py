@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.errors import require
+from wmel.errors import require_whole
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams
 
@@ -19,8 +19,7 @@ class DropNextActions(Unchanged):
     window: int | None = 1
 
     def __post_init__(self):
-        whole = isinstance(self.k, int) and self.k >= 0
-        require(whole, "the number of dropped actions must be a whole number, not negative", self.k)
+        require_whole(self.k, "the number of dropped actions", at_least=0)
 
     @property
     def name(self) -> str:

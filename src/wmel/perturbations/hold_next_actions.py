@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.errors import require
+from wmel.errors import require, require_whole
 from wmel.perturbations.idle import idle_actions
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams
@@ -22,8 +22,7 @@ class HoldNextActions(Unchanged):
     window: int | None = 1
 
     def __post_init__(self):
-        whole = isinstance(self.k, int) and self.k >= 0
-        require(whole, "the number of held actions must be a whole number, not negative", self.k)
+        require_whole(self.k, "the number of held actions", at_least=0)
         require(self.hold in ("idle", "last"), "what is held must be 'idle' or 'last'", self.hold)
 
     @property

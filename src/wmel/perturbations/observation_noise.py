@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.errors import require
+from wmel.errors import require, require_whole
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams, normals
 
@@ -18,7 +18,8 @@ class ObservationNoise(Unchanged):
 
     def __post_init__(self):
         require(0 <= self.sigma < np.inf, "sigma must be finite and not negative", self.sigma)
-        require(self.window is None or self.window > 0, "the window of a perturbation must be positive", self.window)
+        if self.window is not None:
+            require_whole(self.window, "the window of a perturbation")
 
     @property
     def name(self) -> str:

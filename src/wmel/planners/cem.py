@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wmel.arrays import Array
 from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
-from wmel.errors import require
+from wmel.errors import require, require_whole
 from wmel.planners.refinement import Refinement
 from wmel.planners.selection import elites
 from wmel.planners.settings import check_drawing
@@ -24,8 +24,9 @@ class CEM:
 
     def __post_init__(self):
         check_drawing(self.horizon, self.candidates, self.knots, self.iterations)
-        elites = self.elites
-        require(elites is None or 0 < elites <= self.candidates, f"elites must lie in 1..{self.candidates}", elites)
+        if self.elites is not None:
+            require_whole(self.elites, "the number of elites")
+            require(self.elites <= self.candidates, f"elites must lie in 1..{self.candidates}", self.elites)
         require(0 <= self.smoothing <= 1, "smoothing must lie in [0, 1]", self.smoothing)
 
     @property

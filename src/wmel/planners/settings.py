@@ -1,11 +1,13 @@
 """Settings every planner checks alike."""
 
-from wmel.errors import require
+from wmel.errors import require, require_whole
 
 
 def check_drawing(horizon: int, candidates: int, knots: int | None, iterations: int = 1) -> None:
     """Refuse a planner that would draw nothing."""
-    require(horizon > 0, "the plan horizon must be positive", horizon)
-    require(candidates > 0, "the number of candidates must be positive", candidates)
-    require(iterations > 0, "the number of iterations must be positive", iterations)
-    require(knots is None or knots >= 2 or knots == horizon, "at least two knots are needed", knots)
+    require_whole(horizon, "the plan horizon")
+    require_whole(candidates, "the number of candidates")
+    require_whole(iterations, "the number of iterations")
+    if knots is not None:
+        require_whole(knots, "at least two knots are needed; their number", at_least=0)
+        require(knots >= 2 or knots == horizon, "at least two knots are needed", knots)

@@ -11,7 +11,7 @@ from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
 from wmel.contract.policy import Decision, Percept
-from wmel.errors import BadInput, BadModel, require
+from wmel.errors import BadInput, BadModel, require_whole
 from wmel.models.reductions import reduced
 from wmel.policies.planned import planned_decision
 from wmel.randomness import Streams
@@ -42,7 +42,8 @@ class FourMethodsPolicy:
     reads: Literal["observation", "state"] = "observation"
 
     def __post_init__(self):
-        require(self.execute is None or self.execute > 0, "execute must be positive", self.execute)
+        if self.execute is not None:
+            require_whole(self.execute, "execute")
         if self.planner.warm_start:
             raise BadInput("a warm start needs a batched model; an object with the four methods starts anew")
 
@@ -57,6 +58,7 @@ class FourMethodsPolicy:
             "evaluations": self.planner.evaluations,
             "model": type(self.model).__name__,
             "execute": self.execute,
+            "planner": repr(self.planner),
         }
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:

@@ -11,7 +11,7 @@ from wmel.contract.objective import Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import WorldModel
-from wmel.errors import BadInput, BadModel, require
+from wmel.errors import BadInput, BadModel, require, require_whole
 from wmel.models.imagined_cost import ImaginedCost
 from wmel.policies.planned import executed, planned_decision
 from wmel.randomness import Streams
@@ -31,7 +31,8 @@ class ModelPredictive:
     execute: int | None = None
 
     def __post_init__(self):
-        require(self.execute is None or self.execute > 0, "execute must be positive", self.execute)
+        if self.execute is not None:
+            require_whole(self.execute, "execute")
         if self.planner.warm_start and self.execute is None:
             raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")
 
@@ -46,6 +47,8 @@ class ModelPredictive:
             "evaluations": self.planner.evaluations,
             "model": self.model.spec.name,
             "execute": self.execute,
+            "planner": repr(self.planner),
+            "objective": repr(self.objective),
         }
 
     @property

@@ -25,5 +25,5 @@ def planned_decision(
 
 def executed(plan: Plan, execute: int | None) -> np.ndarray:
     """How many actions [B] of a plan are executed before the next decision."""
-    lengths = to_numpy(plan.lengths)
+    lengths = to_numpy(plan.lengths).astype(np.int64)
     return lengths if execute is None else lengths.clip(max=execute)

@@ -4,32 +4,42 @@ import os
 import tempfile
 from pathlib import Path
 
-from wmel.errors import CannotWrite
+from wmel.errors import BadInput, CannotWrite
 
 
-def check_writable(path: Path) -> None:
-    """Refuse, before any work is done, a path that could not be written; missing folders are made."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
-    if path.is_dir():
-        raise CannotWrite(f"cannot write {path}: it is a folder; name a file in it")
+def check_writable(*paths: Path) -> None:
+    """Refuse, before any work is done, paths that could not be written, or that would overwrite each other."""
+    for path in paths:
+        if path.is_dir():
+            raise CannotWrite(f"cannot write {path}: it is a folder; name a file in it")
+        folder = next(parent for parent in path.resolve().parents if parent.exists())
+        try:
+            with tempfile.NamedTemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise BadInput(f"each output needs a file of its own, got {', '.join(str(path) for path in paths)}")
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write beside the target, then move into its place: a reader sees the old file or the new one."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write beside the target, then move into its place: a reader sees the old file or the new one.
+
+    A link is followed; a pipe or device, which cannot be replaced, is written to as it is.
+    """
+    target = path.resolve()
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with draft.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
+            draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:

@@ -2,12 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 SCHEMA_VERSION = "2.0"
-Seed = Annotated[int, Field(ge=0)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(gt=0)]
+LARGEST = 2**63 - 1
+Seed = Annotated[int, Field(ge=0, le=LARGEST)]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(gt=0, le=LARGEST)]
+Amount = Annotated[float, Field(ge=0)]
 
 
 class Entry(BaseModel):
@@ -49,14 +51,26 @@ class EpisodeEntry(Entry):
     first_success_step: Positive | None
     plan_calls: Count
     model_steps: Count
-    declared_compute: float | None
+    declared_compute: Amount | None
     return_: Annotated[float | None, Field(alias="return")]
     pre_solved: bool
     perturbed: bool
     recovered: bool
     unperturbed_success: bool | None
     error: str | None
-    planning_latencies_ms: list[float]
+    planning_latencies_ms: list[Amount]
+
+    @model_validator(mode="after")
+    def _is_one_story(self) -> "EpisodeEntry":
+        if self.success != (self.first_success_step is not None):
+            raise ValueError("an episode succeeds exactly if it has a first success step")
+        if self.first_success_step is not None and self.first_success_step > self.steps:
+            raise ValueError("the first success step lies beyond the last step")
+        if self.success and self.error is not None:
+            raise ValueError("an episode that broke did not succeed")
+        if self.recovered != (self.perturbed and self.success):
+            raise ValueError("recovered means perturbed and successful")
+        return self
 
 
 class Metadata(Entry):
@@ -67,6 +81,8 @@ class Metadata(Entry):
     policy: str
     policy_reads: Literal["observation", "state"]
     model: str | None
+    planner: str | None
+    objective: str | None
     plan_horizon: Positive | None
     evaluations: Positive | None  # candidate sequences per plan call
     execute: Positive | None  # actions executed per plan; null: the whole plan
@@ -102,12 +118,22 @@ class SweepPointEntry(Entry):
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]
 
 
+def _check_rows(results: list[EpisodeEntry], episodes: int, horizon: int) -> None:
+    """The rows are as many and as long as the metadata says, each with a seed of its own."""
+    if len(results) != episodes:
+        raise ValueError(f"the metadata says {episodes} episodes, and there are {len(results)}")
+    if len({row.episode_seed for row in results}) != len(results):
+        raise ValueError("two episodes share a seed")
+    if max(row.steps for row in results) > horizon:
+        raise ValueError(f"an episode is longer than the {horizon} steps it may take")
+
+
 class Envelope(Entry):
     """The stamp every record carries."""
 
     schema_version: Literal["2.0"]
     wmel_version: str
-    generated_at: str
+    generated_at: AwareDatetime
 
 
 class RunRecord(Envelope):
@@ -118,6 +144,13 @@ class RunRecord(Envelope):
     scorecard: ScorecardEntry
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]
 
+    @model_validator(mode="after")
+    def _is_one_run(self) -> "RunRecord":
+        _check_rows(self.results, self.metadata.episodes, self.metadata.horizon)
+        if self.scorecard.policy_name != self.metadata.policy:
+            raise ValueError("the scorecard is of another policy than the metadata")
+        return self
+
 
 class SweepRecord(Envelope):
     """One policy at several planning horizons."""
@@ -127,6 +160,17 @@ class SweepRecord(Envelope):
     policy_name: str
     points: Annotated[list[SweepPointEntry], Field(min_length=1)]
     effective_horizon: EstimateEntry
+
+    @model_validator(mode="after")
+    def _is_one_sweep(self) -> "SweepRecord":
+        horizons = [point.plan_horizon for point in self.points]
+        if horizons != sorted(set(horizons)):
+            raise ValueError(f"the points of a sweep go from short to long, got {horizons}")
+        for point in self.points:
+            _check_rows(point.results, self.metadata.episodes_per_point, self.metadata.episode_horizon)
+        if self.policy_name != self.metadata.policy:
+            raise ValueError("the sweep is of another policy than the metadata")
+        return self
 
 
 Record = Annotated[RunRecord | SweepRecord, Field(discriminator="kind")]

@@ -74,15 +74,16 @@ def sweep_record(
     )
 
 
-def write_record(path: Path, record: RunRecord | SweepRecord) -> None:
+def write_record(path: Path | str, record: RunRecord | SweepRecord) -> None:
     """Write a record as JSON, after checking it as a reader would."""
-    text = record.model_dump_json(by_alias=True, indent=1) + "\n"
+    text, path = record.model_dump_json(by_alias=True, indent=1) + "\n", Path(path)
     _parsed(text.encode(), path)
     write_atomically(path, text)
 
 
-def read_record(path: Path) -> RunRecord | SweepRecord:
+def read_record(path: Path | str) -> RunRecord | SweepRecord:
     """Read a record; anything else than a whole record of this schema version is refused with the reason."""
+    path = Path(path)
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -173,9 +174,7 @@ def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str,
         "layout": layout,
         "policy": run.policy_name,
         "policy_reads": run.policy_reads,
-        "model": run.policy_settings.get("model"),
-        "evaluations": run.policy_settings.get("evaluations"),
-        "execute": run.policy_settings.get("execute"),
+        **{name: run.policy_settings.get(name) for name in ("model", "planner", "objective", "evaluations", "execute")},
         "seed": run.seed,
         "perturb_prob": run.perturb_prob,
         "perturbation": run.perturbation,
@@ -192,5 +191,5 @@ def _stamp() -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "wmel_version": version("wmel"),
-        "generated_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "generated_at": datetime.now(UTC).replace(microsecond=0),
     }

@@ -15,8 +15,8 @@ class Estimate:
     reason: str = ""
 
     @classmethod
-    def undefined(cls, reason: str) -> "Estimate":
-        return cls(value=None, reason=reason)
+    def undefined(cls, reason: str, n: int = 0) -> "Estimate":
+        return cls(value=None, n=n, reason=reason)
 
     @property
     def is_defined(self) -> bool:

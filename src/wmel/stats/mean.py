@@ -15,5 +15,7 @@ def mean_normal(values: np.ndarray) -> Estimate:
     if not np.isfinite(values).all():
         raise BadInput("a mean needs finite values; got NaN or infinity among them")
     centre = float(values.mean())
+    if values.size == 1:
+        return Estimate(centre, n=1, method="normal; one value has no interval")
     half = Z95 * float(values.std()) / values.size**0.5
     return Estimate(centre, centre - half, centre + half, values.size, "normal")

@@ -10,5 +10,7 @@ def percentile(values: np.ndarray, percent: float) -> Estimate:
     values = np.asarray(values, dtype=float)
     needed = round(100 / (100 - percent))
     if values.size < needed:
-        return Estimate.undefined(f"the {percent:g}th percentile needs {needed} values, there are {values.size}")
+        return Estimate.undefined(
+            f"the {percent:g}th percentile needs {needed} values, there are {values.size}", values.size
+        )
     return Estimate(float(np.percentile(values, percent)), n=values.size, method=f"p{percent:g}")

@@ -1,0 +1,31 @@
+import pytest
+
+
+def test_a_conforming_part_is_said_to_conform(wmel_command):
+    done = wmel_command("check", "cem")
+    assert done.returncode == 0 and "6 of 6 promises kept" in done.stdout
+
+
+def test_a_broken_part_fails_with_sentences(wmel_command):
+    done = wmel_command("check", "wmel.testing.broken_parts:OptimisticPlanner")
+    assert done.returncode == 1
+    assert "FAIL NaN and infinite costs never win: a candidate of cost nan was chosen" in done.stdout
+
+
+def test_a_part_in_the_current_folder_is_found(wmel_command, tmp_path):
+    (tmp_path / "mine.py").write_text("from wmel.planners.cem import CEM\nplanner = CEM(horizon=4)\n")
+    assert wmel_command("check", "mine:planner", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "no part named 'nothing'"),
+        ("no_such_module:x", "cannot import 'no_such_module:x'"),
+        ("wmel.catalog:nothing", "module 'wmel.catalog' has no 'nothing'"),
+        ("wmel.closed_loop.latency:THREADS", "is none of environment"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_clear_line(wmel_command, name, words):
+    done = wmel_command("check", name)
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
