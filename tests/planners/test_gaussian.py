@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 
+from wmel.contract.planner import Remainder
 from wmel.contract.spaces import Box
 from wmel.planners.gaussian import GaussianSequences
+from wmel.planners.knots import Knots
 
 WIDE = Box(np.array([-100.0, -100.0, -100.0]), np.array([100.0, 100.0, 100.0]))
 
@@ -56,3 +59,11 @@ def test_elites_without_weight_teach_nothing():
     elites = np.full((1, 2, 1, 3), 4, np.float32)
     fitted = sequences(mean=1.0).refit(elites, np.zeros((1, 2), np.float32), smoothing=0.1)
     assert (fitted.mean == 1).all() and (fitted.deviation == 1).all()
+
+
+def test_a_warm_start_centres_the_draw_on_what_is_left(problem):
+    box = Box(np.array([-1.0]), np.array([1.0]))
+    one = problem(box, lambda c: c.sum(3).sum(2), rows=1, horizon=4)
+    left = Remainder(np.array([[[0.5], [0.6], [0.7], [0.8]]], np.float32), np.array([2]))
+    start = GaussianSequences.start(box, one, Knots.over(None, 4, box), left)
+    assert start.mean[0, :, 0].tolist() == pytest.approx([0.5, 0.6, 0, 0])

@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
 
+from tests.closed_loop.worlds import Slope
 from wmel import CEM, GoalDistance, ModelPredictive, Oracle, RandomShooting
+from wmel.closed_loop.run import run_episodes
 from wmel.contract.planner import Plan
+from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
+from wmel.policies import model_predictive
 from wmel.randomness import Streams
 
 
@@ -72,3 +76,57 @@ def test_a_warm_start_of_plans_executed_whole_is_refused(maze):
 def test_execute_must_be_positive(maze):
     with pytest.raises(BadInput, match="execute must be positive"):
         policy_of(maze, RandomShooting(), execute=0)
+
+
+def test_groups_that_fit_the_memory_budget_plan_as_one(maze, percept_of, monkeypatch):
+    class Spoiled(GoalDistance):
+        def costs(self, observations, actions, goals):
+            costs = super().costs(observations, actions, goals)
+            costs[observations[:, 0, 1] == 4] = np.inf  # the rows that start one cell down
+            return costs
+
+    states = maze.reset(np.arange(7))
+    states[[2, 5]] = maze.step(states[[2, 5]], np.array([[1], [1]]))
+    percept, streams = percept_of(maze, states), Streams(np.arange(7), np.zeros(7, int))
+    planner = RandomShooting(20, 50, warm_start=True)
+    policy = ModelPredictive("p", maze.spec, Oracle(maze), Spoiled(), planner, execute=3)
+    whole = policy.act(percept, policy.observe(percept, None), streams)
+    calls = []
+    plan = RandomShooting.plan
+    monkeypatch.setattr(RandomShooting, "plan", lambda *a: calls.append(len(a[1].streams)) or plan(*a))
+    monkeypatch.setattr(model_predictive, "BYTES_OF_CANDIDATES", 2 * 4 * 20 * 50)
+    split = policy.act(percept, policy.observe(percept, None), streams)
+    assert calls == [2, 2, 2, 1]
+    assert np.array_equal(split.actions, whole.actions) and np.array_equal(split.lengths, whole.lengths)
+    assert split.errors == whole.errors and set(split.errors) == {2, 5}
+    assert all(np.array_equal(split.memory[name], whole.memory[name]) for name in whole.memory)
+    assert np.array_equal(split.model_steps, whole.model_steps)
+
+
+@pytest.mark.parametrize("settings", [{}, {"warm_start": True, "execute": 2}])
+def test_a_model_in_torch_goes_through_the_whole_loop(settings):
+    torch = pytest.importorskip("torch", reason="install wmel[learned]")
+    slope = Slope()
+
+    class Line:
+        """The slope in torch."""
+
+        spec = WorldModelSpec("line")
+
+        def encode(self, percept, previous):
+            return torch.as_tensor(percept.observation)
+
+        def step(self, latents, actions):
+            return latents + actions
+
+        def decode(self, latents):
+            return latents
+
+    def run(model):
+        planner = CEM(horizon=4, candidates=20, warm_start=settings.get("warm_start", False))
+        policy = ModelPredictive("p", slope.spec, model, GoalDistance(), planner, settings.get("execute"))
+        return run_episodes(slope, policy, np.arange(10), timed_decisions=0)
+
+    in_torch, in_numpy = run(Line()), run(Oracle(slope))
+    assert not (in_torch["error"] != "").any()
+    assert np.array_equal(in_torch["steps"], in_numpy["steps"])
