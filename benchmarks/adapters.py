@@ -11,7 +11,7 @@ from wmel.contract.world_model import WorldModelSpec
 from wmel.testing.kits import check_part
 
 MOVES = np.array([(0, 1), (0, -1), (-1, 0), (1, 0)], np.float32)
-PARTS = (
+PARTS = [
     "maze_toy",
     "two_room_toy",
     "oracle",
@@ -21,8 +21,12 @@ PARTS = (
     "env-default",
     "drop-next-3",
     "hold-last-2",
-)
-PARTS += ("observation-noise-0.5", "composite:drop-next-1+env-default", "success_rate", "success@20", "deadline@5")
+    "observation-noise-0.5",
+    "composite:drop-next-1+env-default",
+    "success_rate",
+    "success@20",
+    "deadline@5",
+]
 
 
 def dynamics(state: np.ndarray, action: np.ndarray) -> np.ndarray:
@@ -80,7 +84,7 @@ def main() -> int:
         begin = time.perf_counter()
         check_part(part, catalog.environment("maze_toy"))
         slowest = max(slowest, time.perf_counter() - begin)
-    return 0 if verdict(f"slowest of {len(PARTS)} kits, in seconds", slowest, at_most=5) else 1
+    return 0 if verdict(f"slowest of {len(PARTS)} kits", slowest, at_most=5, unit=" s") else 1
 
 
 if __name__ == "__main__":

@@ -61,15 +61,8 @@ def main() -> int:
         small = compare(scalar_sweep, lambda timed=timed: our_sweep(DEFAULT_PER_POINT, timed))
         ratio = small.first / SCALAR_PER_POINT / (small.second / DEFAULT_PER_POINT)
         print(f"     for comparison, at the default of {DEFAULT_PER_POINT} episodes per horizon {words}: {ratio:.1f}x")
-    return (
-        0
-        if verdict(
-            f"maze sweep of {OURS_PER_POINT} episodes per horizon, scalar Python over wmel",
-            scalar_ns / our_ns,
-            at_least=30,
-        )
-        else 1
-    )
+    name = f"maze sweep of {OURS_PER_POINT} episodes per horizon, scalar Python over wmel"
+    return 0 if verdict(name, scalar_ns / our_ns, at_least=30) else 1
 
 
 if __name__ == "__main__":

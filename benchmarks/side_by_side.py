@@ -24,11 +24,11 @@ def compare(first: Callable[[], object], second: Callable[[], object], rounds: i
     return Comparison(min(one for one, _ in times), min(other for _, other in times))
 
 
-def verdict(name: str, ratio: float, *, at_least: float = 0.0, at_most: float = float("inf")) -> bool:
+def verdict(name: str, ratio: float, *, at_least: float = 0.0, at_most: float = float("inf"), unit: str = "x") -> bool:
     """Print a ratio beside its bound; whether it holds."""
     holds = at_least <= ratio <= at_most
     bound = f">= {at_least:g}" if at_least else f"<= {at_most:g}"
-    print(f"{'ok  ' if holds else 'MISS'} {name}: {ratio:.2f}x (bound {bound})")
+    print(f"{'ok  ' if holds else 'MISS'} {name}: {ratio:.2f}{unit} (bound {bound})")
     return holds
 
 

@@ -33,6 +33,12 @@ def test_every_piece_of_python_in_the_readme_runs(text, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_each_way_to_bring_a_model_takes_fewer_than_fifteen_lines():
+    ways = [text for text in PYTHON if "model=" in text]
+    assert len(ways) == 3
+    assert all(len(text.strip().splitlines()) < 15 for text in ways)
+
+
 def test_the_scorecard_shown_is_the_scorecard_printed(wmel_command, tmp_path):
     """Outcomes are exact; only the latency line differs between machines."""
     shown = re.search(r"```\n(30 episodes of.*?)```", README, flags=re.DOTALL)
