@@ -12,8 +12,8 @@ from wmel.reports.json_envelope import Metadata, RunMetadata, SweepMetadata
 from wmel.reports.words import bounds, number
 
 WIDTH_WITHOUT_TERMINAL = 120
-NAMES = ("metric", "name", "package")
-WORDS = ("metric", "note", "part", "package", "wanted", "installed", "name", "origin", "what it is")
+NAMES = ("question", "metric", "name", "package")
+WORDS = ("question", "metric", "note", "part", "package", "wanted", "installed", "name", "origin", "what it is")
 
 
 def console() -> Console:

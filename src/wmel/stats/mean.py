@@ -4,7 +4,7 @@ import numpy as np
 
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
-from wmel.stats.wilson import Z95
+from wmel.stats.normal import Z95
 
 
 def mean_normal(values: np.ndarray) -> Estimate:

@@ -1,23 +1,24 @@
 """Wilson's score interval for a proportion."""
 
-import math
+import numpy as np
 
-from wmel.errors import BadInput
+from wmel.stats.bounds import Bounds, checked_counts
 from wmel.stats.estimate import Estimate
-
-Z95 = 1.96  # the documents' quantile
+from wmel.stats.normal import Z95
 
 
 def wilson(successes: int, trials: int) -> Estimate:
     """Share of successes with its 95% interval, which stays inside [0, 1] and never collapses."""
     if trials == 0:
         return Estimate.undefined("no trials")
-    if not 0 <= successes <= trials:
-        raise BadInput(f"successes must lie between 0 and {trials} trials, got {successes}")
-    share = successes / trials
-    weight = Z95**2 / trials
+    low, high = wilson_bounds(successes, trials)
+    return Estimate(successes / trials, float(low), float(high), trials, "wilson")
+
+
+def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
+    """Bounds of shares, element by element over arrays of counts."""
+    counts, totals = checked_counts(successes, trials)
+    share, weight = counts / totals, z**2 / totals
     centre = (share + weight / 2) / (1 + weight)
-    half = Z95 * math.sqrt(share * (1 - share) / trials + weight / (4 * trials)) / (1 + weight)
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == trials else centre + half
-    return Estimate(share, low, high, trials, "wilson")
+    half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
+    return Bounds(np.where(counts == 0, 0.0, centre - half), np.where(counts == totals, 1.0, centre + half))

@@ -1,0 +1,158 @@
+"""The Counterfactual Planning Gap: success on the true dynamics less success on the learned model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wmel.episodes import EpisodeTable
+from wmel.errors import BadInput
+from wmel.stats.agresti_caffo import agresti_caffo
+from wmel.stats.bounds import Bounds, checked_counts
+from wmel.stats.estimate import Estimate
+from wmel.stats.mcnemar import mcnemar_mid_p
+from wmel.stats.miettinen_nurminen import miettinen_nurminen
+from wmel.stats.pairs import PairedCounts
+from wmel.stats.relative_loss import relative_loss
+from wmel.stats.tango import tango
+
+
+@dataclass(frozen=True, eq=False)
+class CPGResult:
+    """Two arms that differ in their model alone; `pairs` where they ran the same seeds."""
+
+    oracle_successes: int
+    n_episodes_oracle: int
+    learned_successes: int
+    n_episodes_learned: int
+    pairs: PairedCounts | None = None
+    errors: int = 0  # episodes that broke, in either arm; they count as failures
+    without_errors: "CPGResult | None" = None  # the same with those pairs dropped
+
+    @property
+    def oracle_success_rate(self) -> float:
+        return self.oracle_successes / self.n_episodes_oracle
+
+    @property
+    def learned_success_rate(self) -> float:
+        return self.learned_successes / self.n_episodes_learned
+
+    @property
+    def raw_gap(self) -> float:
+        """p_o - p_l as counted."""
+        return self.oracle_success_rate - self.learned_success_rate
+
+    @property
+    def gap(self) -> Estimate:
+        """With the default interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
+        low, high = self.interval(0.95)
+        method = "tango" if self.pairs is not None else "miettinen-nurminen"
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
+
+    @property
+    def agresti_caffo(self) -> Estimate:
+        """With the documents' interval, which may leave [-1, 1]."""
+        low, high = agresti_caffo(*self._counts)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, "agresti-caffo")
+
+    @property
+    def mid_p(self) -> Estimate:
+        """McNemar's mid-p for pairs."""
+        if self.pairs is None:
+            return Estimate.undefined("the arms are not paired")
+        p_value = mcnemar_mid_p(self.pairs.oracle_only, self.pairs.learned_only)
+        return Estimate(float(p_value), n=int(self.pairs.n), method="mcnemar mid-p")
+
+    @property
+    def relative_loss(self) -> Estimate:
+        """1 - p_l / p_o: the share of the oracle's success that is lost."""
+        if self.oracle_successes == 0:
+            return Estimate.undefined("the oracle never succeeds: there is nothing to lose")
+        low, high = relative_loss(*self._counts)
+        lost = 1 - self.learned_success_rate / self.oracle_success_rate
+        return Estimate(lost, float(low), float(high), self.n_episodes_oracle, "mover-r")
+
+    @property
+    def failure_split(self) -> dict[str, float]:
+        """The learned arm's failures: those planner and score have even with the truth, and those the model adds."""
+        return {"planner and score": 1 - self.oracle_success_rate, "model": self.raw_gap}
+
+    def interval(self, confidence: float) -> Bounds:
+        """The default interval at another confidence."""
+        if self.pairs is not None:
+            return tango(self.pairs, confidence=confidence)
+        return miettinen_nurminen(*self._counts, confidence=confidence)
+
+    @property
+    def _counts(self) -> tuple[int, int, int, int]:
+        return self.oracle_successes, self.n_episodes_oracle, self.learned_successes, self.n_episodes_learned
+
+
+def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
+    """The gap of two arms, each given as (successes, episodes), an episode table, or a run.
+
+    Tables that ran the same seeds are paired on them; tables that share only some seeds are refused.
+    """
+    tables = [_table(arm) for arm in (oracle, learned)]
+    if tables[0] is not None and tables[1] is not None:
+        return _of_tables(tables[0], tables[1])
+    if tables[0] is not None or tables[1] is not None:
+        raise BadInput("give both arms as counts or both as tables of episodes")
+    (s_o, n_o), (s_l, n_l) = _pair(oracle), _pair(learned)
+    return CPGResult(s_o, n_o, s_l, n_l)
+
+
+def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
+    if len(oracle) == 0 or len(learned) == 0:
+        raise BadInput("an arm needs at least one episode, got none")
+    shared = np.intersect1d(oracle["episode_seed"], learned["episode_seed"])
+    if len(shared) > 0 and not len(shared) == len(oracle) == len(learned):
+        raise BadInput(
+            f"the arms share {len(shared)} seeds of {len(oracle)} and {len(learned)}: "
+            "run both on the same seeds, or on none in common"
+        )
+    if not len(shared):
+        counts = [(int(arm["success"].sum()), len(arm)) for arm in (oracle, learned)]
+        broken = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
+        return CPGResult(*counts[0], *counts[1], errors=broken, without_errors=_dropped(oracle, learned, broken))
+    one, other = (arm_in_order(arm) for arm in (oracle, learned))
+    healthy = (one["error"] == "") & (other["error"] == "")
+    broken = int((one["error"] != "").sum() + (other["error"] != "").sum())
+    dropped = _paired(one["success"][healthy], other["success"][healthy]) if broken and healthy.any() else None
+    return _paired(one["success"], other["success"], broken, dropped)
+
+
+def arm_in_order(table: EpisodeTable) -> EpisodeTable:
+    """The rows by episode seed."""
+    order = np.argsort(table["episode_seed"], kind="stable")
+    return EpisodeTable({name: column[order] for name, column in table.columns.items()})
+
+
+def _dropped(oracle: EpisodeTable, learned: EpisodeTable, broken: int) -> CPGResult | None:
+    healthy = [arm.where(error="") for arm in (oracle, learned)]
+    if not broken or not all(len(arm) for arm in healthy):
+        return None
+    (s_o, n_o), (s_l, n_l) = ((int(arm["success"].sum()), len(arm)) for arm in healthy)
+    return CPGResult(s_o, n_o, s_l, n_l)
+
+
+def _paired(
+    oracle: np.ndarray, learned: np.ndarray, errors: int = 0, without_errors: CPGResult | None = None
+) -> CPGResult:
+    n, pairs = len(oracle), PairedCounts.of(oracle, learned)
+    return CPGResult(int(oracle.sum()), n, int(learned.sum()), n, pairs, errors, without_errors)
+
+
+def _table(arm: Any) -> EpisodeTable | None:
+    """The episode table of an arm, where it has one."""
+    table = getattr(arm, "table", arm)
+    return table if isinstance(table, EpisodeTable) else None
+
+
+def _pair(arm: Any) -> tuple[int, int]:
+    try:
+        successes, episodes = arm
+    except (TypeError, ValueError):
+        raise BadInput(f"an arm is (successes, episodes), a table or a run, got {arm!r}") from None
+    checked_counts(successes, episodes)
+    return int(successes), int(episodes)

@@ -1,0 +1,26 @@
+"""Lower and upper bounds, for one pair of counts or for arrays of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wmel.errors import BadInput
+
+
+class Bounds(NamedTuple):
+    """An interval, or arrays of them."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def checked_counts(successes: object, trials: object) -> tuple[np.ndarray, np.ndarray]:
+    """Counts as float arrays; refused where there are no trials, or more successes than trials."""
+    counts, totals = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    if not (np.isfinite(counts).all() and np.isfinite(totals).all()):
+        raise BadInput("counts must be finite numbers; got NaN or infinity among them")
+    if (totals < 1).any():
+        raise BadInput(f"an arm needs at least one episode, got {totals.min():g}")
+    if ((counts < 0) | (counts > totals)).any():
+        raise BadInput(f"successes must lie between 0 and the number of trials, got {successes!r} of {trials!r}")
+    return counts, totals

@@ -1,0 +1,10 @@
+"""Quantiles of the normal distribution."""
+
+from statistics import NormalDist
+
+Z95 = 1.96  # the documents' quantile, used wherever their numbers must reproduce
+
+
+def two_sided(confidence: float) -> float:
+    """The z of a two-sided interval: 1.96 for 95%."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)

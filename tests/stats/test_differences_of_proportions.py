@@ -1,0 +1,204 @@
+"""Every interval of a difference against published values, a second implementation, and its own properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wmel.errors import BadInput
+from wmel.stats.agresti_caffo import agresti_caffo
+from wmel.stats.bonett_price import bonett_price
+from wmel.stats.clopper_pearson import clopper_pearson
+from wmel.stats.mcnemar import mcnemar_exact, mcnemar_mid_p
+from wmel.stats.miettinen_nurminen import miettinen_nurminen, score
+from wmel.stats.newcombe import newcombe, newcombe_paired
+from wmel.stats.pairs import PairedCounts
+from wmel.stats.relative_loss import relative_loss
+from wmel.stats.tango import paired_score, tango
+
+UNPAIRED = {"agresti-caffo": agresti_caffo, "newcombe": newcombe, "miettinen-nurminen": miettinen_nurminen}
+PAIRED = {"tango": tango, "newcombe": newcombe_paired, "bonett-price": bonett_price}
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((3, 10, 0, 10), -0.0592, 0.5592),
+        ((40, 150, 0, 150), 0.1914, 0.3349),
+        ((9, 10, 0, 10), 0.4875, 1.0125),
+        ((132, 150, 0, 150), 0.8143, 0.9225),
+        ((44, 50, 0, 50), 0.746, 0.946),
+        ((45, 50, 0, 50), 0.771, 0.960),
+        ((41, 50, 0, 50), 0.675, 0.902),
+        ((27, 30, 0, 30), 0.714, 0.973),
+        ((27, 30, 6, 30), 0.473, 0.840),
+        ((15, 30, 0, 30), 0.285, 0.652),
+        ((15, 30, 4, 30), 0.130, 0.558),
+        ((27, 30, 15, 30), 0.167, 0.583),
+        ((15, 30, 2, 30), 0.206, 0.607),
+        ((15, 30, 16, 30), -0.276, 0.2135),
+    ],
+)
+def test_the_documents_intervals_reproduce(counts, low, high):
+    assert agresti_caffo(*counts) == pytest.approx((low, high), abs=6e-4 if round(low, 3) == low else 6e-5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"), [((56, 70, 48, 80), 0.0528, 0.3382), ((9, 10, 3, 10), 0.1700, 0.8406)]
+)
+def test_published_score_intervals_reproduce(counts, low, high):
+    assert miettinen_nurminen(*counts) == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("interval", "low", "high"),
+    [(tango, -0.517, -0.026), (newcombe_paired, -0.507, -0.026), (bonett_price, -0.508, -0.013)],
+)
+def test_published_paired_intervals_reproduce(interval, low, high):
+    assert interval(PairedCounts(1, 1, 7, 12)) == pytest.approx((low, high), abs=6e-4)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(agresti_caffo, "agresti-caffo"), (newcombe, "newcomb")])
+def test_statsmodels_agrees(ours, theirs):
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    rng = np.random.default_rng(0)
+    for n_o, n_l in rng.integers(2, 200, (40, 2)):
+        s_o, s_l = rng.integers(0, n_o + 1), rng.integers(0, n_l + 1)
+        expected = proportion.confint_proportions_2indep(s_o, n_o, s_l, n_l, method=theirs)
+        assert ours(s_o, n_o, s_l, n_l) == pytest.approx(expected, abs=3e-5)  # 1.96 against 1.959964
+
+
+def test_clopper_pearson_is_the_exact_binomial_tail():
+    """The bounds are the rates at which so many, or so few, successes have probability 2.5%."""
+    from scipy.stats import binom
+
+    for successes, trials in ((0, 10), (3, 10), (10, 10), (40, 150), (149, 150)):
+        low, high = clopper_pearson(successes, trials)
+        assert low == 0 if successes == 0 else binom.sf(successes - 1, trials, low) == pytest.approx(0.025)
+        assert high == 1 if successes == trials else binom.cdf(successes, trials, high) == pytest.approx(0.025)
+
+
+def test_the_restricted_rates_maximise_the_likelihood():
+    """Brute force over a fine grid: the score built on the best restricted rates is ours."""
+    grid = np.linspace(0, 1, 200_001)[1:-1]
+    for s_o, n_o, s_l, n_l, gap in (
+        (3, 10, 0, 10, 0.2),
+        (9, 10, 3, 10, -0.4),
+        (56, 70, 48, 80, 0.1),
+        (5, 9, 9, 9, -0.6),
+    ):
+        p_l = grid[(grid + gap > 0) & (grid + gap < 1)]
+        p_o = p_l + gap
+        logs = s_o * np.log(p_o) + (n_o - s_o) * np.log1p(-p_o) + s_l * np.log(p_l) + (n_l - s_l) * np.log1p(-p_l)
+        best = p_l[logs.argmax()]
+        p_o = best + gap
+        total = n_o + n_l
+        variance = (p_o * (1 - p_o) / n_o + best * (1 - best) / n_l) * total / (total - 1)
+        expected = (s_o / n_o - s_l / n_l - gap) / np.sqrt(variance)
+        assert score(*map(float, (s_o, n_o, s_l, n_l)), gap) == pytest.approx(expected, rel=2e-3)
+
+
+def test_tangos_score_maximises_the_paired_likelihood():
+    grid = np.linspace(0, 1, 400_001)[1:-1]
+    for b, c, n, gap in ((1, 7, 21, -0.1), (8, 2, 30, 0.05), (5, 0, 12, 0.2), (3, 3, 40, -0.02)):
+        q = grid[(grid + gap > 0) & (2 * grid + gap < 1)]
+        logs = b * np.log(q + gap) + c * np.log(q) + (n - b - c) * np.log1p(-2 * q - gap)
+        best = q[logs.argmax()]
+        expected = (b - c - n * gap) / np.sqrt(n * (2 * best + gap - gap**2))
+        assert paired_score(*map(float, (b, c, n)), gap) == pytest.approx(expected, rel=2e-3)
+
+
+def test_at_no_gap_tangos_score_is_mcnemars():
+    assert paired_score(9.0, 3.0, 40.0, 0.0) == pytest.approx((9 - 3) / 12**0.5)
+
+
+def test_mcnemar_is_exact_binomial_and_overflows_nowhere():
+    from math import comb
+
+    for b, c in ((1, 7), (0, 5), (4, 4), (10, 3)):
+        tail = sum(comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
+        point = comb(b + c, min(b, c)) / 2 ** (b + c)
+        assert mcnemar_exact(b, c) == pytest.approx(min(1, 2 * tail))
+        assert mcnemar_mid_p(b, c) == pytest.approx(min(1, 2 * tail - point))
+    assert mcnemar_exact(0, 0) == 1 and mcnemar_mid_p(0, 0) == 1
+    assert 0 < mcnemar_exact(600, 500) < 0.01
+    assert np.isfinite(mcnemar_mid_p(10**7, 10**7 + 1))
+
+
+counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@pytest.mark.parametrize("name", UNPAIRED)
+@settings(max_examples=60)
+@given(one=counts, other=counts)
+def test_swapping_the_arms_flips_the_interval(name, one, other):
+    low, high = UNPAIRED[name](*one, *other)
+    flipped_low, flipped_high = UNPAIRED[name](*other, *one)
+    assert (low, high) == pytest.approx((-flipped_high, -flipped_low), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", UNPAIRED)
+@settings(max_examples=60)
+@given(one=counts, other=counts)
+def test_more_successes_of_the_oracle_raise_both_bounds(name, one, other):
+    if one[0] == one[1]:
+        return
+    low, high = UNPAIRED[name](*one, *other)
+    more_low, more_high = UNPAIRED[name](one[0] + 1, one[1], *other)
+    assert more_low >= low - 1e-9 and more_high >= high - 1e-9
+
+
+cells = st.tuples(*[st.integers(0, 25)] * 4).filter(lambda cell: sum(cell) > 0)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+@settings(max_examples=60)
+@given(cell=cells)
+def test_paired_intervals_flip_and_stay_inside(name, cell):
+    a, b, c, d = cell
+    low, high = PAIRED[name](PairedCounts(a, b, c, d))
+    flipped = PAIRED[name](PairedCounts(a, c, b, d))
+    assert (low, high) == pytest.approx((-flipped[1], -flipped[0]), abs=1e-9)
+    assert -1 - 1e-12 <= low <= (b - c) / (a + b + c + d) + 1e-9 and high <= 1 + 1e-12
+
+
+@settings(max_examples=60)
+@given(one=counts, other=counts)
+def test_score_intervals_stay_inside_and_hold_the_gap(one, other):
+    low, high = miettinen_nurminen(*one, *other)
+    assert -1 <= low <= one[0] / one[1] - other[0] / other[1] + 1e-9 and high <= 1
+
+
+def test_arrays_give_what_single_counts_give():
+    s_o, s_l = np.meshgrid(np.arange(11), np.arange(11))
+    for interval in UNPAIRED.values():
+        low, high = interval(s_o, 10, s_l, 10)
+        for i, j in ((0, 0), (3, 7), (10, 0)):
+            alone = [float(bound) for bound in interval(s_o[i, j], 10, s_l[i, j], 10)]
+            assert [low[i, j], high[i, j]] == pytest.approx(alone, abs=1e-9)
+
+
+def test_a_total_loss_is_said_to_be_one():
+    """+.267 at an oracle rate of .267 is total failure; +.30 at 1 is a loss of 30%."""
+    low, high = relative_loss(40, 150, 0, 150)
+    assert high == 1 and low > 0.9
+    low, high = relative_loss(30, 30, 21, 30)
+    assert low < 0.3 < high
+    assert relative_loss(0, 10, 0, 10)[0] == -np.inf
+
+
+@pytest.mark.parametrize("interval", UNPAIRED.values())
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [((0, 0, 1, 10), "at least one episode"), ((11, 10, 1, 10), "between 0 and"), ((np.nan, 10, 1, 10), "finite")],
+)
+def test_impossible_counts_are_refused(interval, bad, words):
+    with pytest.raises(BadInput, match=words):
+        interval(*bad)
+
+
+def test_pairs_that_do_not_match_are_refused():
+    with pytest.raises(BadInput, match="as many outcomes each, got 3 and 2"):
+        PairedCounts.of(np.ones(3, bool), np.ones(2, bool))
+    with pytest.raises(BadInput, match="at least one pair"):
+        PairedCounts(0, 0, 0, 0)
