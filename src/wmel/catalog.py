@@ -3,7 +3,7 @@
 from typing import Any
 
 from wmel.errors import BadInput
-from wmel.registry import Part, Registry, imported
+from wmel.registry import Part, Registry
 
 ENVIRONMENTS = Registry(
     "environment",
@@ -115,7 +115,8 @@ def environment(name: str, **settings: Any) -> Any:
 def policy(name: str, environment: Any, **settings: Any) -> Any:
     """A policy by its catalogue name, for an environment; any planner of the catalogue is one too."""
     if name not in POLICIES.parts and name in PLANNERS.parts:
-        return imported("wmel.policies.planning:planning")(environment, planner=name, **settings)
+        planning = Registry("policy", {name: Part("wmel.policies.planning:planning", "")})
+        return planning.build(name, environment, name, **settings)
     if name not in POLICIES.parts:
         known = {**POLICIES.parts, **PLANNERS.parts}
         return Registry("policy", known).load(name)
@@ -135,10 +136,26 @@ def perturbation(text: str) -> Any:
     if text.startswith("composite:"):
         parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
         return PERTURBATIONS.load("composite")(*(perturbation(part) for part in parts if part))
-    if text in PERTURBATIONS.parts or ":" in text:
+    if ":" in text:
         return PERTURBATIONS.build(text)
-    name = next((known for known in PERTURBATIONS.parts if text.startswith(f"{known}-")), text)
+    by_length = sorted(PERTURBATIONS.built_in, key=len, reverse=True)
+    known = (*by_length, *(name for name in PERTURBATIONS.parts if name not in PERTURBATIONS.built_in))
+    for name in known:
+        if text == name:
+            return PERTURBATIONS.build(name)
+        if text.startswith(f"{name}-"):
+            return _strengthened(name, text)
+    return PERTURBATIONS.load(text)
+
+
+def _strengthened(name: str, text: str) -> Any:
+    """A perturbation with the strength, and perhaps the window, that its text ends in."""
     strength, _, window = text.removeprefix(f"{name}-").partition("@")
+    settings = PERTURBATIONS.settings_of(name)
+    if not settings:
+        raise BadInput(f"perturbation '{name}' takes no strength, got '{text}'")
+    if window and "window" not in settings:
+        raise BadInput(f"perturbation '{name}' happens at once and has no window, got '{text}'")
     lasting = {"window": _number(window, text)} if window else {}
     return PERTURBATIONS.load(name)(_number(strength, text), **lasting)
 

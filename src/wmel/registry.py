@@ -39,8 +39,11 @@ class Registry:
 
     @property
     def refused(self) -> list[Part]:
-        """Plugin parts whose name is taken by a built-in."""
-        return [part for name, part in _plugins(self.group).items() if name in self.built_in] if self.group else []
+        """Plugin parts whose name is taken, by a built-in or by another plugin."""
+        if not self.group:
+            return []
+        taken = {name for name in _plugins(self.group) if name in self.built_in}
+        return [part for name, part in _offers(self.group) if name in taken or part != _plugins(self.group)[name]]
 
     def load(self, name: str) -> Any:
         """The object a name stands for; `package.module:object` stands for itself."""
@@ -52,9 +55,15 @@ class Registry:
             raise UnknownPart(self._unknown(name))
         return self.parts[name].load()
 
+    def settings_of(self, name: str) -> list[str]:
+        """The names of the settings a part takes."""
+        return _settings_of(self.load(name))
+
     def build(self, name: str, *subjects: Any, **settings: Any) -> Any:
-        """The part made with these settings; one it does not have is named."""
+        """The part made with these settings; one it does not have is named. An object that is no maker is itself."""
         make = self.load(name)
+        if not callable(make) and not settings:
+            return make
         known = _settings_of(make)
         for setting in settings:
             if setting not in known:
@@ -75,7 +84,7 @@ def imported(target: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         home = importlib.import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(f"cannot import '{target}': {described(error)}") from error
     try:
         return functools.reduce(getattr, attribute.split("."), home)
@@ -84,13 +93,21 @@ def imported(target: str) -> Any:
 
 
 @functools.cache
-def _plugins(group: str) -> dict[str, Part]:
+def _offers(group: str) -> list[tuple[str, Part]]:
+    """Every entry point of a group, in the order of the packages' names."""
     from importlib.metadata import entry_points
 
-    return {
-        point.name: Part(point.value, "", point.dist.name if point.dist else "unknown")
+    points = [
+        (point.name, Part(point.value, "", point.dist.name if point.dist else ""))
         for point in entry_points(group=group)
-    }
+    ]
+    return sorted(points, key=lambda point: (point[0], point[1].origin))
+
+
+@functools.cache
+def _plugins(group: str) -> dict[str, Part]:
+    """The first offer of each name."""
+    return dict(reversed(_offers(group)))
 
 
 def _settings_of(make: Any) -> list[str]:

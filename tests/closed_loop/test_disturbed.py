@@ -220,3 +220,63 @@ def test_the_documents_perturbed_greedy_takes_as_long_as_ours():
     assert run.table["success"].all()
     low, high = np.percentile(run.table["steps"].reshape(-1, 50).mean(axis=1), [0.5, 99.5])
     assert low <= 12.5 <= high
+
+
+def test_an_action_that_was_dropped_never_arrives_and_a_new_one_waits_its_turn():
+    """A drop that empties the plan, together with a delay of two: what is decided anew goes through the line."""
+    executed = []
+
+    class Idling(Slope):
+        @property
+        def spec(self):
+            return replace(super().spec, idle=np.zeros(1, np.float32))
+
+        def step(self, states, actions):
+            executed.append(round(float(actions[0, 0]), 3))
+            return states * 0
+
+    calls = []
+
+    def decide(percept, streams):
+        calls.append(1)
+        actions = (0.01 * len(calls) + 0.001 * np.arange(8, dtype=np.float32))[None, :, None]
+        return Decision(actions.astype(np.float32), np.array([8]), None, np.zeros(1, int))
+
+    both = catalog.perturbation("composite:drop-next-9+action-delay-2")
+    run_episodes(Idling(), Scripted(decide), [3], disturbance=Disturbance(both, 1.0), max_steps=8, timed_decisions=0)
+    struck = strike_steps(Disturbance(both, 1.0), np.array([3]), 8)[0]
+    before, anew = ([round(base + 0.001 * step, 3) for step in range(8)] for base in (0.01, 0.02))
+    assert executed == [0.0, *[*before[:struck], 0.0, 0.0, *anew][:8]]  # the first call judges the start
+
+
+def test_an_episode_that_noise_ends_at_its_step_was_perturbed():
+    def decide(percept, streams):
+        if (percept.observation != np.rint(percept.observation)).any():
+            raise OSError("cannot see")
+        return waiting().act(percept, None, streams)
+
+    table = run_episodes(
+        Countdown((9,)),
+        Scripted(decide),
+        np.arange(20),
+        max_steps=10,
+        disturbance=Disturbance(ObservationNoise(0.3), 1.0),
+        timed_decisions=0,
+    )
+    assert (table["error"] != "").all() and table["perturbed"].all()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"lengths": np.array([500])}, {"lengths": np.array([-1])}, {"queue": np.full((1, 1, 1), 77, np.int32)}]
+)
+def test_what_a_perturbation_returns_is_checked(changes):
+    class Wild(Unchanged):
+        name, window = "wild", 1
+
+        def strike(self, environment, moment, streams):
+            return replace(moment, **changes)
+
+    table = run_episodes(
+        Countdown((9,)), waiting(), [0], max_steps=10, disturbance=Disturbance(Wild(), 1.0), timed_decisions=0
+    )
+    assert table["error"][0].startswith(("BadStep", "BadDecision"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wmel import catalog
-from wmel.contract.perturbation import Disturbance, Moment
+from wmel.contract.perturbation import Delivery, Disturbance, Moment
 from wmel.contract.spaces import Box
 from wmel.errors import BadInput, UnknownPart
 from wmel.perturbations.action_delay import ActionDelay
@@ -15,7 +15,7 @@ from wmel.perturbations.drop_next_actions import DropNextActions
 from wmel.perturbations.env_default import EnvPerturbation
 from wmel.perturbations.hold_next_actions import HoldNextActions
 from wmel.perturbations.observation_noise import ObservationNoise
-from wmel.perturbations.window import struck, within
+from wmel.perturbations.window import delivered, sensed, struck, within
 from wmel.randomness import Streams
 
 STREAMS = Streams(np.array([5, 6]), np.array([3, 3]))
@@ -28,15 +28,21 @@ class Idler:
         self.spec = replace(maze.spec, name="idler", actions=Box(-np.ones(1), np.ones(1)), idle=np.array([0.5]))
 
 
-def moment(queue, lengths, since=(0, 0), carried=None, last=((9.0,), (8.0,))):
+def moment(queue, lengths, since=(0, 0), last=((9.0,), (8.0,))):
     return Moment(
-        np.zeros((2, 1)),
-        np.array(queue, float)[..., None],
-        np.array(lengths),
-        np.array(last),
-        np.array(since),
-        carried or {},
+        np.zeros((2, 1)), np.array(queue, float)[..., None], np.array(lengths), np.array(last), np.array(since)
     )
+
+
+def deliveries(perturbation, world, actions):
+    """What arrives of the actions of two rows, one step after the other."""
+    carried, arrived = perturbation.carry(world, 2), []
+    for step, action in enumerate(actions):
+        given = Delivery(np.array([[action], [10 * action]], np.float32), np.full(2, step), carried)
+        after = delivered(perturbation, world, given)
+        carried = after.carried
+        arrived.append(after.actions[:, 0].tolist())
+    return arrived
 
 
 QUEUE = [[1, 2, 3, 4], [5, 6, 7, 8]]
@@ -68,13 +74,13 @@ def test_holding_idle_runs_the_idle_action(maze):
 
 
 def test_a_delay_runs_idle_first_and_then_every_action_late(maze):
-    world, delay, executed = Idler(maze), ActionDelay(2), []
-    carried = delay.carry(world, 2)
-    for step in range(4):
-        after = delay.strike(world, moment([[10 + step, 0], [20 + step, 0]], [2, 2], carried=carried), STREAMS)
-        executed.append(after.queue[:, 0, 0].tolist())
-        carried = after.carried
-    assert executed == [[0.5, 0.5], [0.5, 0.5], [10, 20], [11, 21]]
+    arrived = deliveries(ActionDelay(2), Idler(maze), [0.1, 0.2, 0.3, 0.4])
+    assert np.allclose(arrived, [[0.5, 0.5], [0.5, 0.5], [0.1, 1.0], [0.2, 2.0]])
+
+
+def test_a_delay_that_is_over_delivers_at_once(maze):
+    arrived = deliveries(ActionDelay(1, window=2), Idler(maze), [0.1, 0.2, 0.3])
+    assert np.allclose(np.array(arrived)[:, 0], [0.5, 0.1, 0.3])
 
 
 def test_noise_has_the_asked_deviation_and_differs_between_steps():
@@ -136,15 +142,14 @@ def test_parts_of_a_composite_act_in_order_each_in_its_own_window(maze):
 
 
 def test_a_composite_keeps_the_lines_of_its_parts_apart(maze):
-    world = Idler(maze)
     both = CompositePerturbation(ActionDelay(1), ActionDelay(2))
-    carried = both.carry(world, 2)
-    executed = []
-    for step in range(5):
-        after = struck(both, world, moment([[10.0 + step, 0], [0, 0]], [2, 2], carried=carried), STREAMS)
-        carried = after.carried
-        executed.append(after.queue[0, 0, 0])
-    assert executed == [0.5, 0.5, 0.5, 10, 11]  # three steps late in all
+    arrived = np.array(deliveries(both, Idler(maze), [0.1, 0.2, 0.3, 0.4, 0.6]))[:, 0]
+    assert np.allclose(arrived, [0.5, 0.5, 0.5, 0.1, 0.2])  # three steps late in all
+
+
+def test_noise_on_whole_numbers_is_noise():
+    seen = sensed(ObservationNoise(0.4), np.zeros((2, 3), np.int64), np.zeros(2, int), STREAMS)
+    assert (seen != 0).all() and np.issubdtype(seen.dtype, np.floating)
 
 
 def test_a_window_begins_at_the_step_and_ends_after_its_length():
@@ -164,6 +169,7 @@ def test_a_window_begins_at_the_step_and_ends_after_its_length():
         ("observation-noise-0.05", "observation-noise-0.05"),
         ("observation-noise-1e-3@20", "observation-noise-0.001@20"),
         ("action-delay-3", "action-delay-3"),
+        ("action-delay-3@5", "action-delay-3@5"),
         ("composite:env-default+drop-next-2", "composite:env-default+drop-next-2"),
     ],
 )
@@ -183,11 +189,19 @@ def test_a_perturbation_reads_as_it_is_typed(text, name):
         ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud' is no number"),
         ("action-delay-0.5", BadInput, "whole number"),
         ("observation-noise-0.1@0", BadInput, "window"),
+        ("drop-next-2@5", BadInput, "happens at once and has no window"),
+        ("hold-last-3@5", BadInput, "happens at once and has no window"),
+        ("env-default-3", BadInput, "takes no strength"),
     ],
 )
 def test_what_is_no_perturbation_is_refused(text, kind, words):
     with pytest.raises(kind, match=words):
         catalog.perturbation(text)
+
+
+@pytest.mark.parametrize("perturbation", [ActionDelay(0), HoldNextActions(0, "idle")], ids=lambda p: p.name)
+def test_at_strength_zero_no_idle_action_is_needed(perturbation, maze):
+    perturbation.check(maze)
 
 
 @pytest.mark.parametrize("perturbation", [ActionDelay(1), HoldNextActions(1, "idle")], ids=lambda p: p.name)

@@ -49,11 +49,12 @@ def test_the_last_plan_arrives_moved_up_by_what_was_executed(maze, percept_of):
 
     policy = policy_of(maze, Watched(20, 50, warm_start=True), execute=3)
     first = decide(policy, maze, percept_of)
-    decide(policy, maze, percept_of, moment=1, memory=first.memory)
+    decide(policy, maze, percept_of, moment=1, memory=first.memory, steps_left=59)  # only one step has passed
+    decide(policy, maze, percept_of, moment=1, memory=first.memory, steps_left=57)
     assert arrived[0].lengths.tolist() == [0, 0, 0]
-    for row, executed in enumerate(first.lengths):
-        assert arrived[1].lengths[row] == 20 - executed
-        assert np.array_equal(arrived[1].actions[row, : 20 - executed], first.actions[row, executed:])
+    for remainder, passed in ((arrived[1], 1), (arrived[2], 3)):
+        assert remainder.lengths.tolist() == [20 - passed] * 3
+        assert np.array_equal(remainder.actions[:, : 20 - passed], first.actions[:, passed:])
 
 
 def test_an_infinite_cost_is_an_error_of_its_row_only(maze, percept_of):

@@ -6,11 +6,16 @@ import pytest
 from tests.policies.own_models import Batched, Four, dynamics
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
+from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.policy import Percept
+from wmel.contract.spaces import Finite
 from wmel.episodes import OUTCOMES
 from wmel.errors import BadInput
 from wmel.models.callable_model import CallableModel
+from wmel.planners.random_shooting import RandomShooting
 from wmel.policies.four_methods import FourMethodsPolicy
-from wmel.policies.planning import adapted
+from wmel.policies.own_model import adapted_model
+from wmel.randomness import Streams
 
 SEEDS = np.arange(6)
 
@@ -37,17 +42,18 @@ def test_native_calls_the_objects_own_plan_with_a_copy_per_episode(maze):
 
 
 def test_execute_works_with_every_way(maze):
-    tables = [run(maze, model, execute=2, candidates=24) for model in (Batched(), dynamics, Four())]
+    settings = {"execute": 2, "candidates": 24, "warm_start": False}
+    tables = [run(maze, model, **settings) for model in (Batched(), dynamics, Four())]
     for other in tables[1:]:
         assert np.array_equal(other["steps"], tables[0]["steps"])
 
 
 def test_a_class_is_made_into_an_object():
-    assert isinstance(adapted(Batched), Batched)
+    assert isinstance(adapted_model(Batched)[1], Batched)
 
 
 def test_a_callable_becomes_a_model():
-    assert isinstance(adapted(dynamics), CallableModel)
+    assert isinstance(adapted_model(dynamics)[1], CallableModel)
 
 
 class OnlyThree:
@@ -57,7 +63,7 @@ class OnlyThree:
 
 
 class NoDecode:
-    spec = None
+    spec = "something"
 
     def encode(self, percept, previous): ...
     def step(self, latents, actions): ...
@@ -73,7 +79,7 @@ class NoDecode:
 )
 def test_what_is_no_model_is_refused_with_what_it_lacks(thing, words):
     with pytest.raises(BadInput, match=words):
-        adapted(thing)
+        adapted_model(thing)
 
 
 def test_a_model_that_changes_its_latent_width_is_an_error_of_its_episodes(maze):
@@ -129,7 +135,7 @@ def test_a_native_plan_that_is_no_plan_is_an_error(maze):
         def plan(self, observation, goal, horizon):
             return ["somewhere"]
 
-    assert "BadDecision: native plans are lists of actions" in run(maze, Mumbling(), "native")["error"][0]
+    assert "BadDecision: a native plan is a list of actions" in run(maze, Mumbling(), "native")["error"][0]
 
 
 def test_a_four_method_object_starts_anew_each_time(maze):
@@ -140,3 +146,156 @@ def test_a_four_method_object_starts_anew_each_time(maze):
 def test_the_four_methods_are_planned_over_by_their_own_policy(maze):
     policy = catalog.policy("mppi", maze, model=Four())
     assert isinstance(policy, FourMethodsPolicy) and policy.settings["model"] == "Four"
+
+
+def test_executing_a_part_of_each_plan_warm_starts_the_next_unless_told_otherwise(maze):
+    assert catalog.policy("cem", maze, execute=2).planner.warm_start
+    assert not catalog.policy("cem", maze, execute=2, warm_start=False).planner.warm_start
+    assert not catalog.policy("cem", maze).planner.warm_start
+    assert not catalog.policy("cem", maze, model=Four(), execute=2).planner.warm_start
+
+
+def test_knots_reach_the_planner(maze):
+    assert catalog.policy("mppi", maze, knots=5).planner.knots == 5
+
+
+def test_a_setting_a_policy_does_not_have_is_named(maze):
+    with pytest.raises(BadInput, match="policy 'cem' has no setting 'iteratons'"):
+        catalog.policy("cem", maze, iteratons=5)
+
+
+def test_a_model_that_is_both_batched_and_four_methods_is_batched(maze):
+    class Both(Batched):
+        def rollout(self, latents, actions):
+            path = [latents]
+            for step in range(actions.shape[1]):
+                path.append(self.step(path[-1], actions[:, step]))
+            return np.stack(path, axis=1)
+
+        def score(self, latent, goal):
+            raise AssertionError("never asked")
+
+        def plan(self, observation, goal, horizon):
+            raise AssertionError("never asked")
+
+    table = run(maze, Both(), candidates=24)
+    assert np.array_equal(table["steps"], run(maze, Batched(), candidates=24)["steps"])
+
+
+def test_a_rollout_without_the_start_is_told_so(maze):
+    class Late(Batched):
+        def rollout(self, latents, actions):
+            return np.repeat(latents[:, None], actions.shape[1], axis=1)
+
+    assert "the start included" in run(maze, Late())["error"][0]
+
+
+def test_a_class_that_needs_arguments_is_told_so(maze):
+    class Needy(Batched):
+        def __init__(self, weights):
+            pass
+
+    with pytest.raises(BadInput, match="Needy must be made before it can be used"):
+        catalog.policy("cem", maze, model=Needy)
+
+
+def test_a_rollout_that_writes_into_its_latent_spoils_no_candidate(maze):
+    class InPlace(Four):
+        def encode(self, observation):
+            return np.array(observation, float)
+
+        def rollout(self, latent, actions):
+            path = [latent.copy()]
+            for action in actions:
+                latent[:] = dynamics(latent, action)
+                path.append(latent.copy())
+            return path
+
+    table = run(maze, InPlace(), candidates=24, plan_horizon=15)
+    assert np.array_equal(table["steps"], run(maze, Four(), candidates=24, plan_horizon=15)["steps"])
+
+
+def test_a_native_object_that_fails_in_one_episode_leaves_the_others_alone(maze):
+    """Stateful objects: a call that is repeated because a neighbour broke must find them as they were."""
+
+    class Fragile(Four):
+        def plan(self, observation, goal, horizon):
+            plan = super().plan(observation, goal, horizon)
+            if self.fails and plan[0] == "up":
+                raise OSError("broke")
+            return plan
+
+    class OneBad(Fragile):
+        count = 0
+        fails = False
+
+        def __deepcopy__(self, memo):
+            copy = OneBad()
+            copy.__dict__.update(self.__dict__)
+            if "fails" not in self.__dict__:
+                OneBad.count += 1
+                copy.fails = OneBad.count == 3
+            return copy
+
+    table = run(maze, OneBad(), "native")
+    assert [bool(error) for error in table["error"]] == [row == 2 for row in range(6)]
+    assert table["steps"].tolist() == [14, 14, 5, 14, 14, 14]
+    assert table["plan_calls"].tolist() == [5, 5, 2, 5, 5, 5]
+
+
+@pytest.mark.parametrize("plan", [[1.9, 2.7], [2**32 + 1], [7], [[1, 2]], [None]])
+def test_native_actions_are_not_bent_into_shape(maze, plan):
+    class Odd(Four):
+        def plan(self, observation, goal, horizon):
+            return plan
+
+    assert run(maze, Odd(), "native")["error"][0].startswith("BadDecision: a native plan")
+
+
+def test_a_native_plan_longer_than_the_episode_is_cut(maze):
+    class Long(Four):
+        def plan(self, observation, goal, horizon):
+            return ["up"] * (horizon + 50)
+
+    table = run(maze, Long(), "native")
+    assert (table["steps"] == 60).all() and (table["plan_calls"] == 1).all()
+
+
+def test_an_empty_native_plan_gives_up(maze):
+    class Empty(Four):
+        def plan(self, observation, goal, horizon):
+            return []
+
+    table = run(maze, Empty(), "native")
+    assert not table["success"].any() and not table["steps"].any() and not (table["error"] != "").any()
+
+
+def test_native_needs_the_four_methods(maze):
+    with pytest.raises(BadInput, match="native needs an object with the four methods"):
+        catalog.policy("native", maze, model=Batched())
+    with pytest.raises(BadInput, match="it lacks score"):
+        catalog.policy("native", maze, model=OnlyThree())
+
+
+def test_four_methods_get_action_values_not_indices():
+    class Levels:
+        def encode(self, observation):
+            return float(observation[0])
+
+        def rollout(self, latent, actions):
+            seen.append(actions.copy())
+            return [latent] * (len(actions) + 1)
+
+        def score(self, latent, goal):
+            return 0.0
+
+        def plan(self, observation, goal, horizon):
+            return []
+
+    seen = []
+    space = Finite(("left", "right"), values=np.array([[-0.5], [0.5]]))
+    world = EnvironmentSpec("levels", ("x",), space, max_steps=3)
+    policy = FourMethodsPolicy("p", world, Levels(), RandomShooting(3, 8))
+    percept = Percept(np.zeros((1, 1)), np.zeros((1, 1)), None, np.zeros((1, 1)), np.full(1, 3))
+    policy.act(percept, None, Streams(np.zeros(1, int), np.zeros(1, int)))
+    assert set(np.concatenate(seen).ravel().tolist()) == {-0.5, 0.5}

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from wmel.catalog import METRICS
 from wmel.errors import UnknownPart
 
 
@@ -11,9 +12,11 @@ def explanation(metric: str) -> str:
     """The section of metrics.md about a metric; success@20 is explained by success@K."""
     sections = _sections()
     name = next((known for known in sections if _same(known, metric)), None)
-    if name is None:
-        raise UnknownPart(f"no metric named '{metric}'; known: {', '.join(sections)}")
-    return sections[name]
+    if name is not None:
+        return sections[name]
+    if metric in METRICS.parts:
+        return (METRICS.load(metric).__doc__ or "its package says nothing about it").strip()
+    raise UnknownPart(f"no metric named '{metric}'; known: {', '.join(sections)}")
 
 
 def explained() -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wmel import catalog
 from wmel.episodes import EpisodeTable
-from wmel.errors import BadInput
+from wmel.errors import BadInput, described
 from wmel.stats.estimate import Estimate
 
 
@@ -26,13 +26,19 @@ def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) 
     plain = [name for name in catalog.METRICS.parts if not name.endswith("@")]
     for name in extra:
         catalog.metric(name)
-    return Scorecard(policy_name, len(table), {name: _asked(name, table) for name in (*plain, *extra)})
+    return Scorecard(policy_name, len(table), {name: asked(name, table) for name in (*plain, *extra)})
 
 
-def _asked(name: str, table: EpisodeTable) -> Estimate:
-    """The estimate of a metric; a plugin that cannot be imported is undefined, not fatal."""
+def asked(name: str, table: EpisodeTable) -> Estimate:
+    """The estimate of a metric; one of a plugin that cannot be had is undefined with the reason, not fatal."""
     try:
-        metric = catalog.metric(name)
+        found = catalog.metric(name)(table)
     except BadInput as error:
         return Estimate.undefined(str(error))
-    return metric(table)
+    except Exception as error:
+        if name in catalog.METRICS.built_in or "@" in name:
+            raise
+        return Estimate.undefined(f"the metric broke: {described(error)}")
+    if not isinstance(found, Estimate):
+        return Estimate.undefined(f"the metric returned a {type(found).__name__}, not an Estimate")
+    return found

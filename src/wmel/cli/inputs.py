@@ -44,7 +44,6 @@ def own_model(text: str | None) -> Any:
     """A model named as package.module:object, found from the current folder on; None for the oracle."""
     if text is None or text == "oracle":
         return None
-    find_from_here()
     return catalog.MODELS.load(text)
 
 
@@ -65,7 +64,7 @@ def perturbation(text: str | None, probability: float) -> Any:
 
 def metrics(names: list[str] | None, deadline_ms: float | None) -> list[str]:
     """The metrics asked for, the deadline among them; an unknown one is refused before anything runs."""
-    wanted = [*(names or ()), *([] if deadline_ms is None else [f"deadline@{deadline_ms:g}"])]
+    wanted = [*(names or ()), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in wanted:
         catalog.metric(name)
     return wanted

@@ -14,6 +14,11 @@ def whole_number(text: str) -> int:
         raise typer.BadParameter(f"{text!r} is not a whole number") from None
 
 
+def plan_or_number(text: str) -> int | None:
+    """`plan` for the whole plan, or how many of its actions."""
+    return None if text == "plan" else whole_number(text)
+
+
 def number(text: str) -> float:
     """What was typed as a number; anything else is named."""
     try:
@@ -30,7 +35,7 @@ Candidates = Annotated[
         "--candidates",
         parser=whole_number,
         metavar="<int>",
-        help="Candidates drawn at a time.  [default: 200; cem: 24, three times]",
+        help="Candidates drawn at a time.  [default: 200; cem: 24 and mppi: 64, three times]",
     ),
 ]
 Model = Annotated[
@@ -40,7 +45,16 @@ Model = Annotated[
 Execute = Annotated[
     int | None,
     typer.Option(
-        "--execute", parser=whole_number, metavar="<int>", help="Actions executed per plan.  [default: the whole plan]"
+        "--execute",
+        parser=plan_or_number,
+        metavar="plan|<int>",
+        help="Actions executed per plan; after K of them the rest of it starts the next.  [default: plan]",
+    ),
+]
+Knots = Annotated[
+    int | None,
+    typer.Option(
+        "--knots", parser=whole_number, metavar="<int>", help="Draw actions at so many moments and interpolate (Box)."
     ),
 ]
 PerturbProb = Annotated[

@@ -23,6 +23,7 @@ def run(
     plan_horizon: Annotated[int | None, count("--plan-horizon", "Steps a plan looks ahead.  [default: 20]")] = None,
     candidates: options.Candidates = None,
     execute: options.Execute = None,
+    knots: options.Knots = None,
     model: options.Model = None,
     perturb_prob: options.PerturbProb = 0.0,
     perturbation: options.Perturbation = None,
@@ -47,11 +48,16 @@ def run(
     from wmel.reports.records import run_record, run_scorecard, write_record
 
     keep_freed_memory()
+    inputs.find_from_here()
     inputs.check_outputs(output, markdown)
     metrics, grid = inputs.metrics(metric, deadline_ms), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid)
     settings = inputs.given(
-        plan_horizon=plan_horizon, candidates=candidates, execute=execute, model=inputs.own_model(model)
+        plan_horizon=plan_horizon,
+        candidates=candidates,
+        execute=execute,
+        knots=knots,
+        model=inputs.own_model(model),
     )
     runner = BenchmarkRunner(
         world,

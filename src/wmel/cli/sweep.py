@@ -50,6 +50,7 @@ def sweep(
     from wmel.reports.records import recorded_sweep, sweep_record, write_record
 
     keep_freed_memory()
+    inputs.find_from_here()
     inputs.check_outputs(output, markdown)
     check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from wmel.arrays import Array
+from wmel.contract.perturbation import Moment
 from wmel.contract.policy import Decision
 from wmel.contract.spaces import Space
 from wmel.errors import BadDecision, BadStep
@@ -56,6 +57,18 @@ def checked_decision(decision: Decision, space: Space, count: int, observed: dic
         raise BadDecision(f"act must keep the memory observe made ({list(observed or {})}), got {list(memory or {})}")
     _check_inside(actions, lengths, space, decision.errors)
     return replace(decision, actions=actions, lengths=lengths, model_steps=model_steps, memory=memory)
+
+
+def check_moment(moment: Moment, space: Space, count: int) -> Moment:
+    """What a perturbation made of a moment, if it can go on."""
+    check_rows(moment.states, count, "states")
+    shape = np.shape(moment.queue)
+    if len(shape) != 3 or shape[0] != count or shape[2] != space.width or not _whole(moment.lengths, count):
+        raise BadStep(f"a perturbation must return a queue [{count},K,{space.width}] and {count} whole lengths")
+    if moment.lengths.min() < 0 or moment.lengths.max() > shape[1]:
+        raise BadStep(f"a perturbation must return lengths within 0..{shape[1]}, got {moment.lengths.tolist()}")
+    _check_inside(moment.queue, moment.lengths, space, {})
+    return moment
 
 
 def _whole(numbers: np.ndarray, count: int) -> bool:

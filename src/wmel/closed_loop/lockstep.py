@@ -8,15 +8,15 @@ import numpy as np
 from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop import judge
 from wmel.closed_loop.attribution import attributed
-from wmel.closed_loop.checks import check_memory, check_quantities, check_rows, checked_decision
+from wmel.closed_loop.checks import check_memory, check_moment, check_quantities, check_rows, checked_decision
 from wmel.closed_loop.disturbed import seen_through, strike_steps
 from wmel.closed_loop.latency import DecisionSample
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Disturbance, Moment, Perturbation
+from wmel.contract.perturbation import Delivery, Disturbance, Moment, Perturbation
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.episodes import EpisodeTable, blank_columns
-from wmel.perturbations.window import struck, within
+from wmel.perturbations.window import delivered, struck, within
 from wmel.randomness import Streams
 
 
@@ -81,7 +81,11 @@ class Lockstep:
         """Step until every episode has finished."""
         self._start()
         while len(self.running):
-            self.before = self.memory if self.rules.disturbance is None else copied_memory(self.memory)
+            self.before = self.memory
+            if self.rules.disturbance is not None:
+                self.before = copied_memory(self.memory)
+                due = within(self.rules.disturbance.perturbation, self._since(self.running))
+                self.columns["perturbed"][self.running[due]] = True
             self._think(self.running)
             if self.rules.disturbance is not None:
                 self._strike(self.rules.disturbance.perturbation)
@@ -176,13 +180,10 @@ class Lockstep:
         due = self.running[within(perturbation, self._since(self.running))]
         if not len(due):
             return
-        self.columns["perturbed"][due] = True
         outcome = attributed(self._struck, due)
         for rows, moment in outcome.pieces:
             self.states[rows] = moment.states
             self._write_queue(rows, moment.queue, moment.lengths)
-            for name, array in moment.carried.items():
-                self.carried[name][rows] = array
         self._leave(outcome.errors)
         emptied = self.running[self.place[self.running] >= self.length[self.running]]
         if len(emptied):
@@ -193,12 +194,10 @@ class Lockstep:
         steps = self.place[rows, None] + np.arange(self.queue.shape[1])
         queue = self.queue[rows[:, None], steps.clip(max=self.queue.shape[1] - 1)]
         left = self.length[rows] - self.place[rows]
-        carried = {name: array[rows] for name, array in self.carried.items()}
-        moment = Moment(self.states[rows], queue, left, self.last_action[rows], self._since(rows), carried)
-        perturbation = self.rules.disturbance.perturbation
-        after = struck(perturbation, self.rules.environment, moment, self._streams(rows))
-        check_rows(after.states, len(rows), "states")
-        return after
+        moment = Moment(self.states[rows], queue, left, self.last_action[rows], self._since(rows))
+        environment, perturbation = self.rules.environment, self.rules.disturbance.perturbation
+        after = struck(perturbation, environment, moment, self._streams(rows))
+        return check_moment(after, environment.spec.actions, len(rows))
 
     def _since(self, rows: np.ndarray) -> np.ndarray:
         """Steps since each row's perturbation; negative before it."""
@@ -211,7 +210,7 @@ class Lockstep:
         """Execute the next action of every episode and see which have finished."""
         if not len(self.running):
             return
-        actions = self.queue[self.running, self.place[self.running]]
+        actions = self._delivered(self.queue[self.running, self.place[self.running]])
         values = self.rules.environment.spec.actions.as_values(actions)
         places = np.arange(len(self.running))
         outcome = attributed(lambda some: self._next_states(self.running[some], values[some]), places)
@@ -223,6 +222,17 @@ class Lockstep:
             self.last_action[moved] = actions[outcome.rows]
             self.place[moved] += 1
             self._judge(join_rows([after.quantities for _, after in outcome.pieces]))
+
+    def _delivered(self, actions: np.ndarray) -> np.ndarray:
+        """The actions of the running rows as they arrive."""
+        if self.rules.disturbance is None:
+            return actions
+        carried = {name: array[self.running] for name, array in self.carried.items()}
+        delivery = Delivery(actions, self._since(self.running), carried)
+        after = delivered(self.rules.disturbance.perturbation, self.rules.environment, delivery)
+        for name, array in after.carried.items():
+            self.carried[name][self.running] = array
+        return after.actions.astype(actions.dtype)
 
     def _next_states(self, rows: np.ndarray, values: np.ndarray) -> Reached:
         environment, states = self.rules.environment, self.states[rows]

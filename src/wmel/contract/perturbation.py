@@ -19,7 +19,15 @@ class Moment:
     lengths: np.ndarray  # [B], how many of them are left; 0 makes the policy decide again in this step
     last_action: np.ndarray  # [B,A]
     since: np.ndarray  # [B], steps since the perturbation's own step: 0 at it
-    carried: dict[str, np.ndarray]  # the perturbation's own arrays [B,...], handed back at its next step
+
+
+@dataclass(frozen=True, eq=False)
+class Delivery:
+    """Actions on their way to being executed."""
+
+    actions: np.ndarray  # [B,A]
+    since: np.ndarray  # [B]
+    carried: dict[str, np.ndarray]
 
 
 class Perturbation(Protocol):
@@ -38,7 +46,7 @@ class Perturbation(Protocol):
         ...
 
     def carry(self, environment: Environment, count: int) -> dict[str, np.ndarray]:
-        """The arrays [B,...] it needs between steps, as they are at the start."""
+        """The arrays [B,...] that `deliver` is handed back at every step, as they are at the start."""
         ...
 
     def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
@@ -46,7 +54,11 @@ class Perturbation(Protocol):
         ...
 
     def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        """The moment as it goes on."""
+        """The moment as it goes on; an emptied queue makes the policy decide again in this step."""
+        ...
+
+    def deliver(self, environment: Environment, delivery: "Delivery") -> "Delivery":
+        """The actions that arrive, after any new decision and right before they are executed."""
         ...
 
 

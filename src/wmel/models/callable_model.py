@@ -22,7 +22,7 @@ class CallableModel:
         return WorldModelSpec(getattr(self.dynamics, "__name__", type(self.dynamics).__name__))
 
     def encode(self, percept: Percept, previous: np.ndarray | None) -> np.ndarray:
-        return percept.observation
+        return percept.observation.astype(np.result_type(percept.observation, np.float32))
 
     def step(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """latents [M,O], action values [M,A] -> latents [M,O], one call of `dynamics` per row."""

@@ -11,7 +11,12 @@ from wmel.errors import BadModel
 def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
     """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
     if able(model, RollsOut):
-        return model.rollout(latents, actions)
+        trajectory, wanted = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
+        if tuple(trajectory.shape[1:]) != wanted:
+            raise BadModel(
+                f"a rollout must return {wanted} latents per row, the start included, got {trajectory.shape}"
+            )
+        return trajectory
     return step_by_step(model.step, latents, actions)
 
 

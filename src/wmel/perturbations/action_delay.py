@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Moment
+from wmel.contract.perturbation import Delivery
 from wmel.errors import require_whole
 from wmel.perturbations.idle import idle_actions
 from wmel.perturbations.unchanged import Unchanged
-from wmel.randomness import Streams
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class ActionDelay(Unchanged):
 
     @property
     def name(self) -> str:
-        return f"action-delay-{self.steps}"
+        return f"action-delay-{self.steps}" + ("" if self.window is None else f"@{self.window}")
 
     def check(self, environment: Environment) -> None:
         if self.steps:
@@ -35,13 +34,12 @@ class ActionDelay(Unchanged):
     def carry(self, environment: Environment, count: int) -> dict[str, np.ndarray]:
         if not self.steps:
             return {}
-        return {"line": np.repeat(idle_actions(environment, count, self.name)[:, None], self.steps, axis=1)}
+        idle = idle_actions(environment, count, self.name).astype(environment.spec.actions.dtype)
+        return {"line": np.repeat(idle[:, None], self.steps, axis=1)}
 
-    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+    def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
         if not self.steps:
-            return moment
-        line, queue = moment.carried["line"], moment.queue.copy()
-        queue[:, 0] = line[:, 0]
-        return replace(
-            moment, queue=queue, carried={"line": np.concatenate([line[:, 1:], moment.queue[:, :1]], axis=1)}
-        )
+            return delivery
+        line = delivery.carried["line"]
+        longer = np.concatenate([line[:, 1:], delivery.actions[:, None].astype(line.dtype)], axis=1)
+        return replace(delivery, actions=line[:, 0], carried={"line": longer})

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Moment, Perturbation
+from wmel.contract.perturbation import Delivery, Moment, Perturbation
 from wmel.errors import BadInput
-from wmel.perturbations.window import sensed, struck
+from wmel.perturbations.window import delivered, sensed, struck
 from wmel.randomness import Streams
 
 
@@ -48,9 +48,14 @@ class CompositePerturbation:
         return observations
 
     def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        carried = dict(moment.carried)
+        for part in self.parts:
+            moment = struck(part, environment, moment, streams)
+        return moment
+
+    def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
+        carried = dict(delivery.carried)
         for place, part in enumerate(self.parts):
             own = {name.split(".", 1)[1]: carried[name] for name in carried if name.split(".", 1)[0] == str(place)}
-            moment = struck(part, environment, replace(moment, carried=own), streams)
-            carried |= {f"{place}.{name}": array for name, array in moment.carried.items()}
-        return replace(moment, carried=carried)
+            delivery = delivered(part, environment, replace(delivery, carried=own))
+            carried |= {f"{place}.{name}": array for name, array in delivery.carried.items()}
+        return replace(delivery, carried=carried)

@@ -16,10 +16,13 @@ class DropNextActions(Unchanged):
     """Take the next k actions out of the plan in force; where none is left, the policy decides again."""
 
     k: int = 1
-    window: int | None = 1
 
     def __post_init__(self):
         require_whole(self.k, "the number of dropped actions", at_least=0)
+
+    @property
+    def window(self) -> int | None:
+        return 1
 
     @property
     def name(self) -> str:

@@ -14,8 +14,13 @@ from wmel.randomness import Streams
 class EnvPerturbation(Unchanged):
     """Whatever the environment says can happen to its state."""
 
-    name: str = "env-default"
-    window: int | None = 1
+    @property
+    def name(self) -> str:
+        return "env-default"
+
+    @property
+    def window(self) -> int | None:
+        return 1
 
     def check(self, environment: Environment) -> None:
         if not able(environment, Perturbable):

@@ -19,21 +19,26 @@ class HoldNextActions(Unchanged):
 
     k: int = 1
     hold: Literal["idle", "last"] = "idle"
-    window: int | None = 1
 
     def __post_init__(self):
         require_whole(self.k, "the number of held actions", at_least=0)
         require(self.hold in ("idle", "last"), "what is held must be 'idle' or 'last'", self.hold)
 
     @property
+    def window(self) -> int | None:
+        return 1
+
+    @property
     def name(self) -> str:
         return f"hold-{self.hold}-{self.k}"
 
     def check(self, environment: Environment) -> None:
-        if self.hold == "idle":
+        if self.hold == "idle" and self.k:
             idle_actions(environment, 1, self.name)
 
     def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        if not self.k:
+            return moment
         count = len(moment.lengths)
         held = idle_actions(environment, count, self.name) if self.hold == "idle" else moment.last_action
         queue = np.concatenate([np.repeat(held[:, None], self.k, axis=1), moment.queue[:, self.k :]], axis=1)

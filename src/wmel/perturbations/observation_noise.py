@@ -28,4 +28,4 @@ class ObservationNoise(Unchanged):
     def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
         width = observations.shape[1]
         noise = normals(streams.uniforms("sense", (width + width % 2,))[0])[:, :width]
-        return observations + (self.sigma * noise).astype(observations.dtype)
+        return observations + self.sigma * noise

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Moment
+from wmel.contract.perturbation import Delivery, Moment
 from wmel.randomness import Streams
 
 
@@ -21,3 +21,6 @@ class Unchanged:
 
     def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
         return moment
+
+    def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
+        return delivery

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from wmel.arrays import put_rows, take_rows
+from wmel.arrays import put_rows
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Moment, Perturbation
+from wmel.contract.perturbation import Delivery, Moment, Perturbation
 from wmel.randomness import Streams
 
 
@@ -21,8 +21,8 @@ def sensed(perturbation: Perturbation, observations: np.ndarray, since: np.ndarr
     rows = within(perturbation, since)
     if not len(rows):
         return observations
-    seen = observations.copy()
-    seen[rows] = perturbation.sense(observations[rows], since[rows], streams.rows(rows))
+    seen = observations.astype(np.result_type(observations, np.float32))  # noise on whole numbers is not whole
+    seen[rows] = perturbation.sense(seen[rows], since[rows], streams.rows(rows))
     return seen
 
 
@@ -37,8 +37,19 @@ def struck(perturbation: Perturbation, environment: Environment, moment: Moment,
     states[rows], lengths[rows] = part.states, part.lengths
     queue = _padded(moment.queue, room)
     queue[rows] = _padded(part.queue, room)
-    carried = put_rows(moment.carried, rows, part.carried) if moment.carried else {}
-    return replace(moment, states=states, queue=queue, lengths=lengths, carried=carried)
+    return replace(moment, states=states, queue=queue, lengths=lengths)
+
+
+def delivered(perturbation: Perturbation, environment: Environment, delivery: Delivery) -> Delivery:
+    """The actions that arrive."""
+    rows = within(perturbation, delivery.since)
+    if not len(rows):
+        return delivery
+    carried = {name: array[rows] for name, array in delivery.carried.items()}
+    part = perturbation.deliver(environment, Delivery(delivery.actions[rows], delivery.since[rows], carried))
+    actions = delivery.actions.copy()
+    actions[rows] = part.actions
+    return replace(delivery, actions=actions, carried=put_rows(delivery.carried, rows, part.carried))
 
 
 def _rows(moment: Moment, rows: np.ndarray) -> Moment:
@@ -48,7 +59,6 @@ def _rows(moment: Moment, rows: np.ndarray) -> Moment:
         moment.lengths[rows],
         moment.last_action[rows],
         moment.since[rows],
-        take_rows(moment.carried, rows),
     )
 
 

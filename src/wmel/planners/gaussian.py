@@ -26,10 +26,10 @@ class GaussianSequences:
         xp = namespace_of(problem.like)
         low, high = as_like(space.low, problem.like), as_like(space.high, problem.like)
         batch, width = len(problem.streams), space.width
-        mean = xp.broadcast_to((low + high) / 2, (batch, problem.horizon, width))
+        mean = xp.broadcast_to((low + high) / 2, (batch, knots.count, width))
         if previous is not None:
-            mean = continued(previous, mean)
-        return cls(space, knots.sampled(mean), xp.broadcast_to((high - low) / 2, (batch, knots.count, width)))
+            mean = continued(previous, mean, knots.moments)
+        return cls(space, mean, xp.broadcast_to((high - low) / 2, (batch, knots.count, width)))
 
     @property
     def uniforms_per_action(self) -> int:

@@ -35,16 +35,14 @@ class Knots:
         low, high = as_like(self.space.low, values), as_like(self.space.high, values)
         return namespace_of(values).clip(left + share * (right - left), low, high)
 
-    def sampled(self, plan: Array) -> Array:
-        """Values of a plan [B,horizon,A] at the knots [B,count,A]."""
-        return plan[:, self._moments()]
-
-    def _moments(self) -> np.ndarray:
+    @property
+    def moments(self) -> np.ndarray:
+        """The step each knot stands at."""
         return np.rint(np.linspace(0, self.horizon - 1, self.count)).astype(int)
 
     def _between(self) -> tuple[np.ndarray, np.ndarray]:
         """For each step the knot before it, and how far it lies towards the next."""
-        moments, steps = self._moments(), np.arange(self.horizon)
+        moments, steps = self.moments, np.arange(self.horizon)
         before = np.searchsorted(moments, steps, side="right") - 1
         gaps = np.append(np.diff(moments), 1)
         return before, (steps - moments[before]) / gaps[before]

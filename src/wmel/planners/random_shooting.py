@@ -30,7 +30,7 @@ class RandomShooting:
         knots = Knots.over(self.knots, problem.horizon, problem.space)
         uniforms = problem.streams.uniforms("plan", (self.candidates, knots.count, problem.space.width))
         drawn = uniform_actions(problem.space, as_like(uniforms[0], problem.like))
-        candidates = knots.spread(drawn)
         if self.warm_start:
-            candidates = with_remainder(candidates, previous)
+            drawn = with_remainder(drawn, previous, knots.moments)
+        candidates = knots.spread(drawn)
         return cheapest(candidates, problem.cost(candidates))

@@ -32,9 +32,9 @@ class Refinement:
         best = None
         for uniforms in rounds:
             drawn = sequences.sample(uniforms)
-            candidates = knots.spread(drawn)
             if best is None:
-                candidates = with_remainder(candidates, remainder)
+                drawn = with_remainder(drawn, remainder, knots.moments)
+            candidates = knots.spread(drawn)
             outcome = problem.cost(candidates)
             challenger = cheapest(candidates, outcome)
             best = challenger if best is None else better(best, challenger)

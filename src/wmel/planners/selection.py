@@ -1,6 +1,8 @@
 """Choosing among candidates: NaN and infinite costs never win, and the first of equals does."""
 
-from wmel.arrays import Array, best_first, copied, float32, namespace_of, pick
+import numpy as np
+
+from wmel.arrays import Array, as_like, best_first, copied, float32, namespace_of, pick
 from wmel.contract.planner import CandidateCosts, Plan, Remainder
 
 
@@ -39,18 +41,16 @@ def better(held: Plan, challenger: Plan) -> Plan:
     )
 
 
-def with_remainder(candidates: Array, previous: Remainder | None) -> Array:
-    """Candidates [B,N,H,A] whose first begins with what is left of the last plan; its own draw fills the rest."""
+def with_remainder(drawn: Array, previous: Remainder | None, moments: np.ndarray) -> Array:
+    """Draws [B,N,K,A] for K moments of the plan, the first of which follows what is left of the last plan."""
     if previous is None:
-        return candidates
-    candidates = copied(candidates)
-    candidates[:, 0] = continued(previous, candidates[:, 0])
-    return candidates
+        return drawn
+    drawn = copied(drawn)
+    drawn[:, 0] = continued(previous, drawn[:, 0], moments)
+    return drawn
 
 
-def continued(previous: Remainder, otherwise: Array) -> Array:
-    """What is left of each row's last plan, followed by `otherwise` [B,H,A] where it has run out."""
-    xp = namespace_of(otherwise)
-    horizon = otherwise.shape[1]
-    left = xp.arange(horizon, device=otherwise.device)[None, :] < previous.lengths[:, None]
-    return xp.where(left[:, :, None], previous.actions[:, :horizon], otherwise)
+def continued(previous: Remainder, otherwise: Array, moments: np.ndarray) -> Array:
+    """What is left of each row's last plan at some moments [K] of it, and `otherwise` [B,K,A] where it has run out."""
+    left = as_like(moments, otherwise)[None, :] < previous.lengths[:, None]
+    return namespace_of(otherwise).where(left[:, :, None], previous.actions[:, moments], otherwise)

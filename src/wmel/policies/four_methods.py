@@ -1,5 +1,6 @@
 """Bring your own model, the documents' way: `encode, rollout, score, plan` on single observations."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -85,7 +86,7 @@ class FourMethodsPolicy:
 
     def _step_costs(self, latent: Any, goal: np.ndarray, actions: np.ndarray) -> list[float]:
         """The score after each of the actions [H,A]."""
-        trajectory = self.model.rollout(latent, actions.copy())
+        trajectory = self.model.rollout(copy.deepcopy(latent), actions.copy())  # it may write into what it is given
         if len(trajectory) != len(actions) + 1:
             wanted = f"{len(actions) + 1} latents for {len(actions)} actions"
             raise BadModel(f"{type(self.model).__name__}.rollout must return {wanted}, got {len(trajectory)}")

@@ -13,7 +13,7 @@ from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import WorldModel
 from wmel.errors import BadInput, BadModel, require, require_whole
 from wmel.models.imagined_cost import ImaginedCost
-from wmel.policies.planned import executed, planned_decision
+from wmel.policies.planned import planned_decision
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
@@ -65,7 +65,8 @@ class ModelPredictive:
         if memory is None:
             actions = self.environment.actions
             blank = np.zeros((len(percept), self.planner.horizon, actions.width), actions.dtype)
-            memory = {"plan": as_like(blank, latents), "left": as_like(np.zeros(len(percept), np.int64), latents)}
+            nothing = as_like(np.zeros(len(percept), np.int64), latents)
+            memory = {"plan": as_like(blank, latents), "planned": nothing, "made_with": nothing}
         return {**memory, "latents": latents}
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
@@ -88,18 +89,26 @@ class ModelPredictive:
         cost = ImaginedCost(
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
-        remainder = Remainder(memory["plan"], memory["left"]) if self.planner.warm_start else None
+        remainder = self._remainder(percept, memory) if self.planner.warm_start else None
         plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=latents), remainder)
         if self.planner.warm_start:
-            memory = {**memory, **self._left_over(plan)}
+            memory = {**memory, **self._carried(plan, fewest)}
         return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)
 
-    def _left_over(self, plan: Plan) -> dict[str, Array]:
-        """The plan moved up by what is executed of it; what it does not fill is never read."""
-        xp, horizon = namespace_of(plan.actions), plan.actions.shape[1]
-        done = as_like(executed(plan, self.execute), plan.actions)
-        steps = xp.arange(self.planner.horizon, device=plan.actions.device)[None, :] + done[:, None]
-        return {"plan": pick(plan.actions, steps.clip(max=horizon - 1)), "left": horizon - done}
+    def _remainder(self, percept: Percept, memory: dict[str, Array]) -> Remainder:
+        """The last plan moved up by the steps that have passed since; beyond its end nothing is left of it."""
+        xp, plan, planned = namespace_of(memory["plan"]), memory["plan"], memory["planned"]
+        passed = xp.where(planned > 0, memory["made_with"] - as_like(percept.steps_left, plan), 0)
+        steps = xp.arange(plan.shape[1], device=plan.device)[None, :] + passed[:, None]
+        return Remainder(pick(plan, steps.clip(max=plan.shape[1] - 1)), (planned - passed).clip(0))
+
+    def _carried(self, plan: Plan, steps_left: int) -> dict[str, Array]:
+        """The plan as the next call will need it, and how many steps were left when it was made."""
+        count, horizon = plan.actions.shape[:2]
+        steps = as_like(np.minimum(np.arange(self.planner.horizon), horizon - 1), plan.actions)
+        actions = plan.actions[:, steps]  # padded to the planner's horizon with what is never read
+        whole = as_like(np.full(count, horizon, np.int64), plan.actions)
+        return {"plan": actions, "planned": whole, "made_with": as_like(np.full(count, steps_left, np.int64), actions)}
 
 
 def _joined(parts: list[Decision]) -> Decision:

@@ -12,6 +12,7 @@ from wmel.contract.policy import Decision, Percept
 from wmel.contract.spaces import Finite, Space
 from wmel.errors import BadDecision, BadInput
 from wmel.policies.four_methods import FourMethods
+from wmel.policies.own_model import adapted_model
 from wmel.randomness import Streams
 
 
@@ -30,42 +31,52 @@ class Native:
         return {"model": type(self.model).__name__}
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
-        if memory is not None:
-            return memory
-        copies = np.empty(len(percept), object)
-        for row in range(len(percept)):
-            copies[row] = copy.deepcopy(self.model)
-        return {"model": copies}
+        return {"model": _objects([self.model] * len(percept))} if memory is None else memory
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         assert memory is not None, "act follows observe"
-        plans = [
-            self._travelling(model.plan(observation.copy(), goal.copy(), int(left)))[: int(left)]
-            for model, observation, goal, left in zip(
-                memory["model"], percept.observation, percept.goal, percept.steps_left, strict=True
-            )
-        ]
+        models = [copy.deepcopy(model) for model in memory["model"]]  # so that a repeated call finds it as it was
+        plans = []
+        for row, model in enumerate(models):
+            left = int(percept.steps_left[row])
+            plan = model.plan(percept.observation[row].copy(), percept.goal[row].copy(), left)
+            plans.append(self._travelling(list(plan))[:left])
         lengths = np.array([len(plan) for plan in plans])
         actions = np.zeros((len(plans), max(1, lengths.max()), self.actions.width), self.actions.dtype)
         for row, plan in enumerate(plans):
             actions[row, : len(plan)] = plan
-        return Decision(actions, lengths, memory, np.zeros(len(plans), np.int64))
+        return Decision(actions, lengths, {"model": _objects(models)}, np.zeros(len(plans), np.int64))
 
-    def _travelling(self, plan: Any) -> np.ndarray:
+    def _travelling(self, plan: list[Any]) -> np.ndarray:
         """A list of actions, finite ones given by name or index, as they travel: [K,A]."""
+        if not plan:
+            return np.zeros((0, self.actions.width), self.actions.dtype)
         if isinstance(self.actions, Finite):
             names = {name: index for index, name in enumerate(self.actions.names)}
             plan = [names.get(action, action) if isinstance(action, str) else action for action in plan]
-        array = np.asarray(plan, dtype=self.actions.dtype if len(plan) == 0 else None)
-        if len(plan) and not np.issubdtype(array.dtype, np.number):
-            raise BadDecision(f"native plans are lists of actions by name, index or value, got {plan!r}")
-        return (
-            array.reshape(len(plan), -1).astype(self.actions.dtype) if len(plan) else np.zeros((0, self.actions.width))
-        )
+        array = np.array(plan)
+        numbers = np.issubdtype(array.dtype, np.integer if isinstance(self.actions, Finite) else np.number)
+        if array.ndim == 1 and self.actions.width == 1:
+            array = array[:, None]
+        if not numbers or array.shape != (len(plan), self.actions.width):
+            raise BadDecision(f"a native plan is a list of actions by name, index or vector, got {plan[:3]!r}")
+        if not self.actions.contains(array).all():
+            raise BadDecision(f"a native plan left the action space: {plan[:3]!r}")
+        return array.astype(self.actions.dtype)
 
 
 def native(environment: Environment, model: Any = None) -> Native:
     """The policy of an object with the four methods."""
     if model is None:
         raise BadInput("the policy native needs a model of your own: --model package.module:object")
-    return Native(environment.spec.actions, model)
+    way, adapted = adapted_model(model)
+    if way != "four methods":
+        raise BadInput("native needs an object with the four methods encode, rollout, score and plan")
+    return Native(environment.spec.actions, adapted)
+
+
+def _objects(things: list[Any]) -> np.ndarray:
+    """An array [B] of Python objects."""
+    array = np.empty(len(things), object)
+    array[:] = things
+    return array

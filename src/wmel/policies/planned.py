@@ -12,18 +12,13 @@ def planned_decision(
     planner: Planner, plan: Plan, *, horizon: int, execute: int | None, memory: dict[str, Array] | None = None
 ) -> Decision:
     """The plan or the first `execute` of it, what it took, and an error for each row without a finite cost."""
+    lengths = to_numpy(plan.lengths).astype(np.int64)
     unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
     reason = NoFiniteCandidate(f"none of {planner.evaluations} candidates had a finite cost")
     return Decision(
         to_numpy(plan.actions),
-        executed(plan, execute),
+        lengths if execute is None else lengths.clip(max=execute),
         memory,
         np.full(len(plan.costs), planner.evaluations * horizon),
         {int(row): described(reason) for row in unplanned},
     )
-
-
-def executed(plan: Plan, execute: int | None) -> np.ndarray:
-    """How many actions [B] of a plan are executed before the next decision."""
-    lengths = to_numpy(plan.lengths).astype(np.int64)
-    return lengths if execute is None else lengths.clip(max=execute)

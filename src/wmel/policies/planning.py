@@ -5,34 +5,36 @@ from typing import Any
 from wmel.catalog import PLANNERS
 from wmel.contract.environment import Environment
 from wmel.contract.planner import Planner
-from wmel.contract.world_model import WorldModel
-from wmel.errors import BadInput
-from wmel.models.callable_model import CallableModel
 from wmel.models.oracle import Oracle
 from wmel.objectives.goal_distance import GoalDistance
-from wmel.policies.four_methods import FourMethods, FourMethodsPolicy
+from wmel.policies.four_methods import FourMethodsPolicy
 from wmel.policies.model_predictive import ModelPredictive
-
-WAYS = {
-    "a batched model": ("spec", "encode", "step", "decode"),
-    "an object with the four methods": ("encode", "rollout", "score", "plan"),
-}
+from wmel.policies.own_model import adapted_model
 
 
 def planning(
     environment: Environment,
-    *,
     planner: str,
+    *,
     plan_horizon: int = 20,
     candidates: int | None = None,
     execute: int | None = None,
-    warm_start: bool = False,
+    warm_start: bool | None = None,
+    knots: int | None = None,
     model: Any = None,
     name: str | None = None,
 ) -> ModelPredictive | FourMethodsPolicy:
-    """A planner by its catalogue name over a model: the oracle unless one is given, in any of the three ways."""
-    drawn = {} if candidates is None else {"candidates": candidates}
-    chosen = PLANNERS.build(planner, horizon=plan_horizon, warm_start=warm_start, **drawn)
+    """A planner by its catalogue name over a model: the oracle unless one is given, in any of the three ways.
+
+    A warm start is on where only some actions of a plan are executed and the model can carry it over.
+    """
+    if warm_start is None:
+        warm_start = execute is not None and (model is None or adapted_model(model)[0] == "batched")
+    given = {"candidates": candidates, "knots": knots, "warm_start": warm_start or None}
+    settings = {name: value for name, value in given.items() if value is not None}
+    if "horizon" in PLANNERS.settings_of(planner):
+        settings["horizon"] = plan_horizon
+    chosen = PLANNERS.build(planner, **settings)
     return planned_with(name or planner, environment, chosen, Oracle(environment) if model is None else model, execute)
 
 
@@ -54,28 +56,7 @@ def planned_with(
     name: str, environment: Environment, planner: Planner, model: Any, execute: int | None
 ) -> ModelPredictive | FourMethodsPolicy:
     """A planner over a model of any of the three ways."""
-    model = adapted(model)
-    if isinstance(model, FourMethods):
-        return FourMethodsPolicy(name, environment.spec, model, planner, execute)
-    return ModelPredictive(name, environment.spec, model, GoalDistance(), planner, execute)
-
-
-def adapted(thing: Any) -> WorldModel | FourMethods:
-    """A batched model or an object with the four methods as it is, a plain callable behind the model contract.
-
-    What is none of these is refused with the methods it lacks.
-    """
-    thing = thing() if isinstance(thing, type) else thing
-    lacking = {way: [method for method in methods if method not in dir(thing)] for way, methods in WAYS.items()}
-    for missing in lacking.values():
-        if not missing:
-            return thing
-    nearest = min(lacking, key=lambda way: len(lacking[way]) / len(WAYS[way]))
-    if len(lacking[nearest]) < len(WAYS[nearest]):
-        raise BadInput(f"{type(thing).__name__} is not {nearest}: it lacks {', '.join(lacking[nearest])}")
-    if not callable(thing):
-        raise BadInput(
-            f"a model is a batched model ({', '.join(WAYS['a batched model'])}), an object with the four methods "
-            f"(encode, rollout, score, plan) or a callable dynamics(state, action); got {type(thing).__name__}"
-        )
-    return CallableModel(thing)
+    way, adapted = adapted_model(model)
+    if way == "four methods":
+        return FourMethodsPolicy(name, environment.spec, adapted, planner, execute)
+    return ModelPredictive(name, environment.spec, adapted, GoalDistance(), planner, execute)

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.analysis.scorecard import Scorecard, scorecard
+from wmel.analysis.scorecard import Scorecard, asked, scorecard
+from wmel.catalog import METRICS
 from wmel.contract.run import Run, SweepPoint
 from wmel.errors import BadRecord
-from wmel.reports.entries import episode_entries, episode_table, estimate_entry, scorecard_entry
+from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
 from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import (
     RECORD,
@@ -24,6 +25,7 @@ from wmel.reports.json_envelope import (
     EpisodeEntry,
     RunMetadata,
     RunRecord,
+    ScorecardEntry,
     SweepMetadata,
     SweepPointEntry,
     SweepRecord,
@@ -93,7 +95,7 @@ def read_record(path: Path | str) -> RunRecord | SweepRecord:
 
 def run_scorecard(record: RunRecord) -> Scorecard:
     """The scorecard of a record, computed from its rows."""
-    return scorecard(record.scorecard.policy_name, episode_table(record.results), record.metadata.metrics)
+    return _recomputed(record.scorecard, record.results)
 
 
 def recorded_sweep(record: SweepRecord) -> HorizonSweep:
@@ -101,12 +103,23 @@ def recorded_sweep(record: SweepRecord) -> HorizonSweep:
     return HorizonSweep(
         record.policy_name,
         tuple(point.plan_horizon for point in record.points),
-        tuple(
-            scorecard(record.policy_name, episode_table(point.results), record.metadata.metrics)
-            for point in record.points
-        ),
+        tuple(_recomputed(point.scorecard, point.results) for point in record.points),
         record.metadata.epsilon,
     )
+
+
+def _recomputed(card: ScorecardEntry, results: list[EpisodeEntry]) -> Scorecard:
+    """The metrics a record holds, computed from its rows; those of a plugin that is not here are as stored."""
+    table = episode_table(results)
+    estimates = {
+        name: asked(name, table) if name.partition("@")[0] in _known() else estimate_from(entry)
+        for name, entry in card.estimates.items()
+    }
+    return Scorecard(card.policy_name, len(table), estimates)
+
+
+def _known() -> set[str]:
+    return {name.partition("@")[0] for name in METRICS.parts}
 
 
 def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord:

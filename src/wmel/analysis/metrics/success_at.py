@@ -9,7 +9,7 @@ from wmel.stats.wilson import wilson
 
 def success_at(steps: float) -> Metric:
     """The metric for one number of steps."""
-    require(steps > 0 and steps == int(steps), "success@K needs a positive whole number of steps", steps)
+    require(0 < steps < 2**53 and steps == int(steps), "success@K needs a positive whole number of steps", steps)
 
     def within(table: EpisodeTable) -> Estimate:
         """Share of episodes that succeed at step K or before."""

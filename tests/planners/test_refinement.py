@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from wmel.contract.planner import Remainder
+from wmel.contract.spaces import Box, Finite
+from wmel.planners.refinement import Refinement
+
+SPACES = {"finite": Finite(("a", "b", "c", "d")), "box": Box(-np.ones(1), np.ones(1))}
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
+@pytest.mark.parametrize("knots", [None, 3])
+def test_what_is_learned_from_is_what_was_costed(space, knots, problem):
+    """Candidates and the draws they are refitted from agree at the knots, the remainder of the last plan included."""
+    if knots and not isinstance(space, Box):
+        return
+    costed, learned = [], []
+
+    def cost(candidates):
+        costed.append(candidates)
+        return np.zeros(candidates.shape[:2])
+
+    def weigh(drawn, outcome):
+        learned.append(drawn)
+        return drawn, np.full(drawn.shape[:2], 1 / drawn.shape[1], np.float32)
+
+    last = Remainder(np.full((2, 7, 1), 1, space.dtype), np.array([5, 2]))
+    Refinement(3, 6, 0.1, knots).plan(problem(space, cost, horizon=7), last, weigh)
+    moments = np.arange(7) if knots is None else np.array([0, 3, 6])
+    for candidates, drawn in zip(costed, learned, strict=True):
+        assert np.array_equal(candidates[:, :, moments], drawn)
+    assert (costed[0][0, 0, :4] == 1).all()  # what is left of the last plan competes in the first iteration
+    assert not (costed[1][0, 0, :4] == 1).all()  # and is not put back into the later ones
