@@ -55,7 +55,33 @@ def test_a_plugin_model_is_planned_with(wmel_command, installed):
     assert "cem on right_walker" in done.stdout
 
 
-@pytest.mark.parametrize("part", ["corridor", "first-draw", "teleport", "median_steps"])
+@pytest.mark.parametrize("part", ["corridor", "right-walker", "first-draw", "teleport", "median_steps"])
 def test_the_kits_accept_the_parts(wmel_command, installed, part):
     done = wmel_command("check", part, "--env", "corridor", env=installed)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_metric_of_a_plugin_that_breaks_costs_its_own_line_only(wmel_command, installed):
+    done = wmel_command("run", "--env", "corridor", "--episodes", "3", env=installed)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("always_breaks"))
+    assert "n/a" in line and "ZeroDivisionError" in done.stdout
+    line = next(line for line in done.stdout.splitlines() if line.startswith("bare_number"))
+    assert "n/a" in line and "not an Estimate" in done.stdout
+
+
+def test_a_record_outlives_the_plugin_it_was_made_with(wmel_command, installed, tmp_path):
+    done = wmel_command("run", "--episodes", "3", "--output", "r.json", cwd=tmp_path, env=installed)
+    assert done.returncode == 0, done.stderr
+    without = wmel_command("show", "r.json", cwd=tmp_path)
+    assert without.returncode == 0, without.stderr
+    assert "median_steps" in without.stdout
+
+
+def test_a_plugin_cannot_take_over_a_built_in_perturbation_by_its_full_name(wmel_command, installed):
+    line = "run --env corridor --policy random --perturb-prob 1 --perturbation drop-next-5 --episodes 3"
+    assert "drop-next-5 in 100%" in wmel_command(*line.split(), env=installed).stdout
+
+
+def test_a_metric_of_a_plugin_is_explained_by_its_own_words(wmel_command, installed):
+    assert "Steps of the typical episode." in wmel_command("explain", "median_steps", env=installed).stdout

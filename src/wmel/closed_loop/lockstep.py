@@ -1,7 +1,6 @@
 """A block of episodes stepped together; those that finish leave the batch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,42 +10,13 @@ from wmel.closed_loop.attribution import attributed
 from wmel.closed_loop.checks import check_memory, check_moment, check_quantities, check_rows, checked_decision
 from wmel.closed_loop.disturbed import seen_through, strike_steps
 from wmel.closed_loop.latency import DecisionSample
-from wmel.contract.criterion import Criterion, Stop
-from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Delivery, Disturbance, Moment, Perturbation
-from wmel.contract.policy import Decision, Percept, Policy
+from wmel.closed_loop.steps import Reached, Rules, Thought
+from wmel.contract.criterion import Stop
+from wmel.contract.perturbation import Delivery, Moment, Perturbation
+from wmel.contract.policy import Decision, Percept
 from wmel.episodes import EpisodeTable, blank_columns
 from wmel.perturbations.window import delivered, struck, within
 from wmel.randomness import Streams
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What is the same for every episode of a run."""
-
-    environment: Environment
-    policy: Policy
-    criterion: Criterion
-    stop: Stop
-    max_steps: int
-    disturbance: Disturbance | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Thought:
-    """What the policy made of one step: its memory, and a decision for the rows that needed one."""
-
-    memory: dict[str, Array] | None
-    planning: np.ndarray  # [b] places of those rows among the rows thought about
-    decision: Decision | None
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """The states a step led to, and its named numbers."""
-
-    states: np.ndarray  # [B,S]
-    quantities: dict[str, np.ndarray]  # each [B]
 
 
 class Lockstep:

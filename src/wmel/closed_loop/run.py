@@ -6,7 +6,8 @@ import numpy as np
 
 from wmel.closed_loop import judge
 from wmel.closed_loop.latency import DecisionSample, decision_times
-from wmel.closed_loop.lockstep import Lockstep, Rules
+from wmel.closed_loop.lockstep import Lockstep
+from wmel.closed_loop.steps import Rules
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance

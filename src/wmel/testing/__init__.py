@@ -5,6 +5,7 @@ Each kit takes a part and returns findings, one per promise, each with what is w
 
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding, failures
+from wmel.testing.four_methods_kit import check_four_methods
 from wmel.testing.metric_kit import check_metric
 from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
@@ -13,6 +14,7 @@ from wmel.testing.world_model_kit import check_world_model
 __all__ = [
     "Finding",
     "check_environment",
+    "check_four_methods",
     "check_metric",
     "check_perturbation",
     "check_planner",

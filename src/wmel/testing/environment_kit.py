@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.abilities import able
-from wmel.contract.environment import Environment, RollsStates
+from wmel.contract.environment import Environment, Perturbable, RollsStates
 from wmel.models.rollout import step_by_step
 from wmel.planners.uniform import uniform_actions
 from wmel.randomness import Streams
@@ -17,10 +17,25 @@ SEEDS = np.arange(ROWS)
 
 def check_environment(environment: Environment) -> list[Finding]:
     """Shapes, determinism, purity, starts, independence of rows, branching, and the criterion."""
-    return findings(
-        environment,
-        [_shapes, _finite, _deterministic, _pure, _starts, _independent, _branching, _sequences, _criterion],
-    )
+    promises = [
+        _shapes,
+        _finite,
+        _deterministic,
+        _pure,
+        _starts,
+        _independent,
+        _branching,
+        _sequences,
+        _pushes,
+        _criterion,
+    ]
+    return findings(environment, promises)
+
+
+def walked_states(environment: Environment) -> np.ndarray:
+    """States [ROWS,S] that differ even where every episode starts alike: row k after k+1 steps of random play."""
+    states = _states(environment)
+    return states[SEEDS, SEEDS + 1]
 
 
 def _values(environment: Environment) -> np.ndarray:
@@ -35,6 +50,14 @@ def _states(environment: Environment, rows: np.ndarray = SEEDS) -> np.ndarray:
     return step_by_step(environment.step, environment.reset(rows), _values(environment)[rows])
 
 
+def _seen(environment: Environment, states: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """All that an environment says of some rows [B,...]: next states, observations, goals and quantities."""
+    after = environment.step(states, values)
+    named = environment.quantities(states, values, after)
+    columns = [after, environment.observe(states), environment.goals(states), *(named[name][:, None] for name in named)]
+    return np.concatenate([np.asarray(column, float) for column in columns], axis=1)
+
+
 def _shapes(environment: Any) -> str:
     """Shapes are as declared"""
     states, values = environment.reset(SEEDS), _values(environment)[:, 0]
@@ -43,11 +66,9 @@ def _shapes(environment: Any) -> str:
     after = environment.step(states, values)
     if np.shape(after) != states.shape:
         return f"step must keep the shape {states.shape} of its states, got {np.shape(after)}"
-    width = len(environment.spec.observation)
-    if np.shape(environment.observe(states)) != (ROWS, width):
-        return f"observe must return [{ROWS},{width}] for the {width} names in spec.observation, got " + str(
-            np.shape(environment.observe(states))
-        )
+    wanted, found = (ROWS, len(environment.spec.observation)), np.shape(environment.observe(states))
+    if found != wanted:
+        return f"observe must return {wanted}, a column for each name in spec.observation, got {found}"
     if np.ndim(environment.goals(states)) != 2 or len(environment.goals(states)) != ROWS:
         return f"goals must return [{ROWS},G], got shape {np.shape(environment.goals(states))}"
     for name, numbers in environment.quantities(states, values, after).items():
@@ -66,20 +87,22 @@ def _finite(environment: Any) -> str:
 
 
 def _deterministic(environment: Any) -> str:
-    """The same seeds and actions give the same states"""
-    if np.array_equal(_states(environment), _states(environment)):
+    """The same seeds and actions give the same states, observations and quantities"""
+    states, values = walked_states(environment), _values(environment)[:, 0]
+    same = np.array_equal(_states(environment), _states(environment))
+    if same and np.array_equal(_seen(environment, states, values), _seen(environment, states, values), equal_nan=True):
         return ""
     return "two runs differ; take randomness from the seed or the state, never from a global generator or a clock"
 
 
 def _pure(environment: Any) -> str:
-    """Stepping changes neither the states nor the actions it is given"""
-    states, values = environment.reset(SEEDS), _values(environment)[:, 0]
+    """Nothing it is given is changed"""
+    states, values = walked_states(environment), _values(environment)[:, 0]
     before = states.copy(), values.copy()
-    environment.step(states, values)
+    _seen(environment, states, values)
     if np.array_equal(before[0], states) and np.array_equal(before[1], values):
         return ""
-    return "step wrote into its arguments; copy before changing"
+    return "a method wrote into its arguments; copy before changing"
 
 
 def _starts(environment: Any) -> str:
@@ -95,10 +118,10 @@ def _starts(environment: Any) -> str:
 
 def _independent(environment: Any) -> Finding:
     """A row does not depend on its companions"""
-    alone = np.concatenate([_states(environment, SEEDS[row : row + 1]) for row in SEEDS])
-    return compared(
-        "", _states(environment), alone, "a row steps differently alone than in a batch; find what they share"
-    )
+    states, values = walked_states(environment), _values(environment)[:, 0]
+    alone = [_seen(environment, states[row : row + 1], values[row : row + 1]) for row in SEEDS]
+    problem = "a row is stepped, observed or measured differently alone than in a batch; find what they share"
+    return compared("", _seen(environment, states, values), np.concatenate(alone), problem)
 
 
 def _branching(environment: Any) -> Finding:
@@ -118,8 +141,18 @@ def _sequences(environment: Any) -> Finding:
     if not able(environment, RollsStates):
         return Finding("", note="not claimed: no rollout")
     return compared(
-        "", states, environment.rollout(start, values), "rollout and repeated step disagree; they must be one physics"
+        "", states, environment.rollout(start, values), "rollout and step disagree; they must be one physics"
     )
+
+
+def _pushes(environment: Any) -> Finding:
+    """Its own perturbation is a function of state and streams, row by row"""
+    states, streams = walked_states(environment), Streams(SEEDS, SEEDS)
+    if not able(environment, Perturbable):
+        return Finding("", note="not claimed: no perturb")
+    alone = [environment.perturb(states[row : row + 1], streams.rows(SEEDS[row : row + 1])) for row in SEEDS]
+    problem = "perturb differs alone, in a batch or a second time; draw from the streams it is handed"
+    return compared("", environment.perturb(states, streams), np.concatenate(alone), problem)
 
 
 def _criterion(environment: Any) -> str:

@@ -1,13 +1,16 @@
 """Which kit a part belongs to, by its catalogue name or by what it implements."""
 
+import inspect
 from typing import Any
 
 from wmel import catalog
 from wmel.errors import BadInput, UnknownPart
 from wmel.models.oracle import Oracle
+from wmel.policies.own_model import METHODS, adapted_model
 from wmel.registry import imported
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
+from wmel.testing.four_methods_kit import check_four_methods
 from wmel.testing.metric_kit import check_metric
 from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
@@ -15,7 +18,6 @@ from wmel.testing.world_model_kit import check_world_model
 
 SIGNS = {  # a part of a kind has these
     "environment": ("reset", "step", "observe", "goals", "quantities"),
-    "model": ("encode", "step", "decode"),
     "perturbation": ("sense", "strike", "window"),
     "planner": ("plan", "evaluations", "horizon"),
 }
@@ -27,7 +29,8 @@ def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
-        return kind, check_world_model(part(environment) if part is Oracle else part, environment)
+        way, model = ("batched", Oracle(environment)) if part is Oracle else adapted_model(part)
+        return kind, (check_world_model if way == "batched" else check_four_methods)(model, environment)
     if kind == "planner":
         return kind, check_planner(part)
     if kind == "perturbation":
@@ -37,7 +40,7 @@ def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
 
 def _part(name: str) -> tuple[str, Any]:
     if ":" in name and not name.startswith("composite:"):
-        return _by_its_signs(name)
+        return _by_its_signs(imported(name), name)
     if name in catalog.ENVIRONMENTS.parts:
         return "environment", catalog.environment(name)
     if name in catalog.MODELS.parts:
@@ -53,21 +56,23 @@ def _part(name: str) -> tuple[str, Any]:
     )
 
 
-def _by_its_signs(name: str) -> tuple[str, Any]:
-    part = imported(name)
-    if isinstance(part, type):
-        part = part()
+def _by_its_signs(thing: Any, name: str) -> tuple[str, Any]:
     for kind, signs in SIGNS.items():
-        if all(sign in dir(part) for sign in signs):
-            return kind, part
-    if callable(part):
-        return "metric", part
-    raise BadInput(f"{name} is none of {', '.join(SIGNS)} or metric: it has none of their methods")
+        if all(sign in dir(thing) for sign in signs) and not all(
+            sign in dir(thing) for sign in METHODS["four methods"]
+        ):
+            return kind, thing() if isinstance(thing, type) else thing
+    if any(all(sign in dir(thing) for sign in signs) for signs in METHODS.values()):
+        return "model", thing
+    if not callable(thing) or isinstance(thing, type):
+        raise BadInput(f"{name} is none of {', '.join(SIGNS)}, model or metric: it has none of their methods")
+    wanted = [one for one in inspect.signature(thing).parameters.values() if one.default is inspect.Parameter.empty]
+    return ("model", thing) if len(wanted) == 2 else ("metric", thing)
 
 
 def _at_zero(name: str) -> Any:
-    """The same perturbation at strength 0, where its name ends in a strength."""
-    for known in catalog.PERTURBATIONS.parts:
-        if name.startswith(f"{known}-"):
+    """The same perturbation at strength 0, where it takes a strength."""
+    for known in catalog.PERTURBATIONS.built_in:
+        if (name == known or name.startswith(f"{known}-")) and catalog.PERTURBATIONS.settings_of(known):
             return catalog.perturbation(f"{known}-0")
     return None

@@ -45,10 +45,16 @@ def _order(metric: Any) -> str:
     table = _table()
     shuffled = np.random.default_rng(1).permutation(len(table))
     other = EpisodeTable({name: column[shuffled] for name, column in table.columns.items()})
-    one, two = metric(table).value, metric(other).value
-    if one == two or (one is not None and two is not None and np.isclose(one, two, rtol=1e-9)):
+    one, two = metric(table), metric(other)
+    if one.n == two.n and all(_close(getattr(one, part), getattr(two, part)) for part in ("value", "low", "high")):
         return ""
     return f"{one} became {two} when rows were shuffled; sort by episode_seed if order matters"
+
+
+def _close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(np.isclose(one, other, rtol=1e-9))
 
 
 def _empty(metric: Any) -> str:

@@ -1,6 +1,6 @@
 """What every world model promises."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,92 +12,95 @@ from wmel.models.imagined_cost import model_input
 from wmel.models.rollout import decoded, rollout, step_by_step
 from wmel.planners.uniform import uniform_actions
 from wmel.randomness import Streams
+from wmel.testing.environment_kit import walked_states
 from wmel.testing.findings import Finding, compared, findings
 
-ROWS, STEPS = 5, 6
+STEPS = 6
 
 
 def check_world_model(model: WorldModel, environment: Environment) -> list[Finding]:
     """Shapes, independence of rows, rollouts, and no look at the true state that is not declared."""
-    kit = _Kit(model, environment)
-    return findings(kit, [_shapes, _honest, _independent, _rollout, _deterministic, _pure])
+    return findings(_Kit(model, environment), [_shapes, _honest, _independent, _rollout, _deterministic, _pure])
 
 
 class _Kit:
-    """A model with something to imagine."""
+    """A model with something to imagine: states that differ from row to row."""
 
     def __init__(self, model: WorldModel, environment: Environment):
-        self.model, self.environment = model, environment
-        seeds, space = np.arange(ROWS), environment.spec.actions
-        states = environment.reset(seeds)
+        self.model, self.environment, space = model, environment, environment.spec.actions
+        states = walked_states(environment)
+        self.rows = np.arange(len(states))
         self.percept = Percept(
             environment.observe(states),
             environment.goals(states),
             states,
-            np.zeros((ROWS, space.width), space.dtype),
-            np.full(ROWS, STEPS),
+            np.zeros((len(states), space.width), space.dtype),
+            np.full(len(states), STEPS),
         )
-        drawn = uniform_actions(space, Streams(seeds, seeds * 0).uniforms("act", (STEPS, space.width))[0])
+        drawn = uniform_actions(space, Streams(self.rows, self.rows * 0).uniforms("act", (STEPS, space.width))[0])
         self.actions = model_input(model, space, drawn, space.as_values(drawn))
 
-    def trajectory(self, rows: np.ndarray) -> Any:
-        """Latents [B,STEPS+1,Z] imagined by the model's own rollout or by its steps."""
-        return rollout(self.model, self.model.encode(self.percept.rows(rows), None), self.actions[rows])
-
     def imagined(self, rows: np.ndarray) -> np.ndarray:
-        """Decoded observations [B,STEPS+1,O]."""
-        return to_numpy(decoded(self.model, self.trajectory(rows)))
+        """Decoded observations [B,STEPS+1,O] from the second of two percepts on."""
+        percept = self.percept.rows(rows)
+        latents = self.model.encode(percept, self.model.encode(percept, None))
+        return to_numpy(decoded(self.model, rollout(self.model, latents, self.actions[rows])))
 
 
 def _shapes(kit: _Kit) -> str:
     """Shapes are as declared"""
-    latents = kit.model.encode(kit.percept, None)
-    if len(latents.shape) != 2 or latents.shape[0] != ROWS:
-        return f"encode must return latents [{ROWS},Z], got shape {tuple(latents.shape)}: one row per episode"
+    latents, count = kit.model.encode(kit.percept, None), len(kit.rows)
+    if len(latents.shape) != 2 or latents.shape[0] != count:
+        return f"encode must return latents [{count},Z], got shape {tuple(latents.shape)}: one row per episode"
     after = kit.model.step(latents, kit.actions[:, 0])
     if after.shape != latents.shape:
         return f"step must keep the shape {tuple(latents.shape)} of its latents, got {tuple(after.shape)}"
     width = len(kit.environment.spec.observation)
-    if tuple(kit.model.decode(latents).shape) != (ROWS, width):
-        return f"decode must return observations [{ROWS},{width}], got {tuple(kit.model.decode(latents).shape)}"
+    if tuple(kit.model.decode(latents).shape) != (count, width):
+        return f"decode must return observations [{count},{width}], got {tuple(kit.model.decode(latents).shape)}"
     again = kit.model.encode(kit.percept, latents)
     return "" if again.shape == latents.shape else f"encode changed its latents to {tuple(again.shape)} at a later step"
 
 
-def _honest(kit: _Kit) -> str:
+def _honest(kit: _Kit) -> Finding:
     """The true state is read only if the spec says reads = 'state'"""
-    kit.model.encode(kit.percept.visible_to(kit.model.spec.reads), None)  # raises if it needs what it may not see
-    return ""
+    if kit.model.spec.reads == "state":
+        return Finding("", note="it declares that it does")
+    blind = kit.model.encode(kit.percept.visible_to("observation"), None)  # raises if it needs what it may not see
+    problem = "the latents change with the true state; declare reads = 'state', or do without it"
+    return compared("", to_numpy(kit.model.encode(kit.percept, None)), to_numpy(blind), problem)
 
 
 def _independent(kit: _Kit) -> Finding:
     """A row does not depend on its companions"""
-    alone = np.concatenate([kit.imagined(np.array([row])) for row in range(ROWS)])
-    return compared("", kit.imagined(np.arange(ROWS)), alone, "a row is imagined differently alone than in a batch")
+    alone = np.concatenate([kit.imagined(kit.rows[row : row + 1]) for row in kit.rows])
+    return compared("", kit.imagined(kit.rows), alone, "a row is imagined differently alone than in a batch")
 
 
 def _rollout(kit: _Kit) -> Finding:
     """A rollout equals its steps on decoded observations"""
     latents = kit.model.encode(kit.percept, None)
     stepped = to_numpy(decoded(kit.model, step_by_step(kit.model.step, latents, kit.actions)))
-    return compared(
-        "", kit.imagined(np.arange(ROWS)), stepped, "rollout and repeated step disagree; use the same step in both"
-    )
+    rolled = to_numpy(decoded(kit.model, rollout(kit.model, latents, kit.actions)))
+    return compared("", rolled, stepped, "rollout and repeated step disagree; use the same step in both")
 
 
 def _deterministic(kit: _Kit) -> str:
     """The same percept and actions are imagined alike"""
-    rows = np.arange(ROWS)
-    if np.array_equal(kit.imagined(rows), kit.imagined(rows)):
+    if np.array_equal(kit.imagined(kit.rows), kit.imagined(kit.rows)):
         return ""
     return "two imaginations differ; use the mode of what is stochastic, or put the noise into the latents"
 
 
 def _pure(kit: _Kit) -> str:
-    """Stepping changes neither the latents nor the actions it is given"""
-    latents, actions = kit.model.encode(kit.percept, None), kit.actions[:, 0]
+    """Nothing it is given is changed"""
+    fields = ("observation", "goal", "state", "last_action")
+    given = replace(kit.percept, **{name: getattr(kit.percept, name).copy() for name in fields})
+    latents, actions = kit.model.encode(given, None), kit.actions[:, 0]
     before = to_numpy(latents).copy(), to_numpy(actions).copy()
-    kit.model.step(latents, actions)
-    if np.array_equal(before[0], to_numpy(latents)) and np.array_equal(before[1], to_numpy(actions)):
+    kit.model.decode(kit.model.step(latents, actions))
+    kit.model.decode(latents)
+    kept = [np.array_equal(getattr(given, name), getattr(kit.percept, name)) for name in fields]
+    if all(kept) and np.array_equal(before[0], to_numpy(latents)) and np.array_equal(before[1], to_numpy(actions)):
         return ""
-    return "step wrote into its arguments; copy before changing"
+    return "a method wrote into its arguments; copy before changing"

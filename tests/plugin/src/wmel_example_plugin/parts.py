@@ -47,3 +47,13 @@ class Teleport(Unchanged):
 def median_steps(table):
     """Steps of the typical episode."""
     return Estimate(float(np.median(table["steps"]))) if len(table) else Estimate.undefined("no episodes")
+
+
+def always_breaks(table):
+    """A metric with a bug in it."""
+    return 1 / 0
+
+
+def bare_number(table):
+    """A metric that forgets to wrap its number."""
+    return 0.5
