@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow check bench schema clean
+.PHONY: demo test test-slow check bench calibration schema clean
 
 demo: .venv/core.stamp  ## compare policies on both toy worlds and sweep the planning horizon
 	@for world in maze_toy two_room_toy; do \
@@ -31,6 +31,9 @@ bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
 	@failed=0; for file in startup planner_overhead adapters maze_sweep; do \
 	  $(BIN)/python benchmarks/$$file.py || failed=1; \
 	done; exit $$failed
+
+calibration: .venv/all.stamp  ## write docs/calibration.md anew
+	$(BIN)/python benchmarks/calibration.py
 
 schema: .venv/core.stamp  ## write docs/record.schema.json anew
 	$(BIN)/python -c "from wmel.reports.schema import schema_text; print(schema_text(), end='')" > docs/record.schema.json

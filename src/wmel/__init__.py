@@ -30,6 +30,8 @@ _HOMES = {
     "WorldModelSpec": "wmel.contract.world_model",
     "effective_horizon": "wmel.analysis.horizon",
     "environment": "wmel.catalog",
+    "counterfactual_planning_gap": "wmel.analysis.cpg",
+    "cpg_verdict": "wmel.analysis.verdict",
     "episode_seeds": "wmel.closed_loop.run",
     "horizon_sweep": "wmel.closed_loop.horizon_sweep",
     "perturbation": "wmel.catalog",

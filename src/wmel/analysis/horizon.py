@@ -1,8 +1,11 @@
 """The effective planning horizon H*: the shortest lookahead that a longer one does not beat."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from wmel.analysis.horizon_set import horizon_set
 from wmel.analysis.scorecard import Scorecard
 from wmel.errors import BadInput, require
 from wmel.stats.estimate import Estimate
@@ -18,14 +21,19 @@ class HorizonSweep:
     plan_horizons: tuple[int, ...]
     scorecards: tuple[Scorecard, ...]
     epsilon: float = 0.01
+    successes: tuple[np.ndarray, ...] = ()  # outcomes [n] of the same seeds at each horizon
 
     @property
     def effective_horizon(self) -> Estimate:
-        """H* by the documents' rule."""
+        """H* by the documents' rule, with the horizons the data cannot rule out as its bounds."""
         rates = [rate for card in self.scorecards if (rate := card["success_rate"].value) is not None]
         if len(rates) < len(self.scorecards):
             return Estimate.undefined("a horizon has no success rate")
-        return effective_horizon(self.plan_horizons, rates, self.epsilon)
+        point = effective_horizon(self.plan_horizons, rates, self.epsilon)
+        if not self.successes or not point.is_defined:
+            return point
+        low, high = horizon_set(self.plan_horizons, self.successes, self.epsilon)
+        return replace(point, low=float(low), high=float(high))
 
 
 def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[float], epsilon: float = 0.01) -> Estimate:

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
 from wmel.analysis.cpg import CPGResult
 from wmel.errors import BadInput
 from wmel.stats.agresti_caffo import agresti_caffo
+from wmel.stats.bounds import Bounds
 from wmel.stats.clopper_pearson import clopper_pearson
 from wmel.stats.miettinen_nurminen import miettinen_nurminen
 from wmel.stats.pairs import PairedCounts
@@ -29,6 +32,16 @@ class Label(StrEnum):
     EQUIVALENT = "EQUIVALENT, PLANNER-LIMITED"
     INCONCLUSIVE = "INCONCLUSIVE"
     INCONCLUSIVE_ERRORS = "INCONCLUSIVE (errors)"
+
+
+STRICT_LABELS = (
+    Label.MODEL_BOTTLENECK,
+    Label.LEARNED_OUTPERFORMS,
+    Label.PLANNER_BOTTLENECK,
+    Label.AS_GOOD,
+    Label.EQUIVALENT,
+    Label.INCONCLUSIVE,
+)
 
 
 @dataclass(frozen=True)
@@ -80,29 +93,33 @@ def _paper(result: CPGResult) -> Verdict:
 
 def _strict(result: CPGResult) -> Verdict:
     """Every branch rests on an interval: a gap at 95%, rates by exact one-sided 95% bounds, equivalence at 90%."""
-    (low, high), (near_low, near_high) = result.interval(0.95), result.interval(0.90)
+    gap, near = result.interval(0.95), result.interval(0.90)
     oracle = clopper_pearson(result.oracle_successes, result.n_episodes_oracle, confidence=0.90)
     learned = clopper_pearson(result.learned_successes, result.n_episodes_learned, confidence=0.90)
+    label = STRICT_LABELS[int(strict_branches(gap, near, oracle, learned))]
+    reasons = {
+        Label.MODEL_BOTTLENECK: f"the 95% interval {_shown(*gap)} lies above 0",
+        Label.LEARNED_OUTPERFORMS: f"the 95% interval {_shown(*gap)} lies below 0",
+        Label.PLANNER_BOTTLENECK: f"both rates are surely at most {RHO:g}",
+        Label.AS_GOOD: f"the 90% interval {_shown(*near)} is within {DELTA:g} of 0; the oracle surely gets {1 - RHO:g}",
+        Label.EQUIVALENT: f"the 90% interval {_shown(*near)} is within {DELTA:g} of 0; neither solves the task",
+        Label.INCONCLUSIVE: f"the 95% interval {_shown(*gap)} holds 0, too wide for equivalence",
+    }
     margins = {"delta": DELTA, "rho": RHO, "alpha": 0.05}
-    if low > 0:
-        label, reason = Label.MODEL_BOTTLENECK, f"the 95% interval {_shown(low, high)} lies above 0"
-    elif high < 0:
-        label, reason = Label.LEARNED_OUTPERFORMS, f"the 95% interval {_shown(low, high)} lies below 0"
-    elif max(oracle.high, learned.high) <= RHO:
-        label, reason = Label.PLANNER_BOTTLENECK, f"both rates are surely at most {RHO:g}"
-    elif near_low > -DELTA and near_high < DELTA:
-        good = oracle.low >= 1 - RHO
-        label = Label.AS_GOOD if good else Label.EQUIVALENT
-        also = (
-            f", and the oracle surely succeeds at least {1 - RHO:g}" if good else ", below what the task asks of both"
-        )
-        reason = f"the 90% interval {_shown(near_low, near_high)} lies within {DELTA:g} of 0{also}"
-    else:
-        label, reason = (
-            Label.INCONCLUSIVE,
-            f"the 95% interval {_shown(low, high)} holds 0 and is too wide for equivalence",
-        )
-    return _with_n(Verdict(label, "strict", margins, reason), result, _strict_decides)
+    return _with_n(Verdict(label, "strict", margins, reasons[label]), result, _strict_decides)
+
+
+def strict_branches(gap: Bounds, near: Bounds, oracle: Bounds, learned: Bounds) -> np.ndarray:
+    """Which of STRICT_LABELS the 95% and 90% intervals of a gap and the exact bounds of both rates lead to."""
+    equivalent = (near.low > -DELTA) & (near.high < DELTA)
+    branches = [
+        gap.low > 0,
+        gap.high < 0,
+        np.maximum(oracle.high, learned.high) <= RHO,
+        equivalent & (oracle.low >= 1 - RHO),
+        equivalent,
+    ]
+    return np.select(branches, range(len(branches)), default=len(branches))
 
 
 def _with_n(verdict: Verdict, result: CPGResult, decides: Callable[[CPGResult, int], bool]) -> Verdict:

@@ -9,7 +9,7 @@ from rich.table import Table
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
 from wmel.reports.json_envelope import Metadata, RunMetadata, SweepMetadata
-from wmel.reports.words import bounds, number
+from wmel.reports.words import bounds, horizon_note, number
 
 WIDTH_WITHOUT_TERMINAL = 120
 NAMES = ("question", "metric", "name", "package")
@@ -51,9 +51,7 @@ def print_sweep(metadata: SweepMetadata, sweep: HorizonSweep) -> None:
     points = f"{metadata.episodes_per_point} episodes per horizon of at most {metadata.episode_horizon} steps"
     print(f"{points}: {_setting(metadata)}")
     console().print(rows)
-    effective = sweep.effective_horizon
-    reason = f"epsilon {sweep.epsilon:g}" if effective.is_defined else effective.reason
-    print(f"effective horizon H* = {number(effective, 0)} ({reason})")
+    print(f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})")
 
 
 def _setting(metadata: Metadata) -> str:

@@ -2,7 +2,7 @@
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.words import bounds, number
+from wmel.reports.words import bounds, horizon_note, number
 
 
 def to_markdown_scorecard(card: Scorecard) -> str:
@@ -42,7 +42,5 @@ def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
             number(card["average_compute_per_decision"]),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    effective = sweep.effective_horizon
-    note = f"epsilon {sweep.epsilon:g}" if effective.is_defined else effective.reason
-    lines += ["", f"Effective horizon H* = {number(effective, digits=0)} ({note})."]
+    lines += ["", f"Effective horizon H* = {number(sweep.effective_horizon, digits=0)} ({horizon_note(sweep)})."]
     return "\n".join(lines) + "\n"

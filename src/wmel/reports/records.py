@@ -62,7 +62,8 @@ def sweep_record(
         epsilon=epsilon,
     )
     cards = tuple(scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
-    sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon)
+    outcomes = tuple(point.run.table["success"] for point in points)
+    sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon, outcomes)
     return SweepRecord(
         **_stamp(),
         kind="sweep",
@@ -105,6 +106,7 @@ def recorded_sweep(record: SweepRecord) -> HorizonSweep:
         tuple(point.plan_horizon for point in record.points),
         tuple(_recomputed(point.scorecard, point.results) for point in record.points),
         record.metadata.epsilon,
+        tuple(episode_table(point.results)["success"] for point in record.points),
     )
 
 

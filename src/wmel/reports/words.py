@@ -1,5 +1,6 @@
 """How an estimate is written for people."""
 
+from wmel.analysis.horizon import HorizonSweep
 from wmel.stats.estimate import Estimate
 
 
@@ -13,3 +14,12 @@ def bounds(estimate: Estimate, digits: int = 3) -> str:
     if estimate.low is None or estimate.high is None:
         return "n/a"
     return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def horizon_note(sweep: HorizonSweep) -> str:
+    """What belongs beside H*: epsilon and the confidence set, or why there is none."""
+    effective = sweep.effective_horizon
+    if not effective.is_defined:
+        return effective.reason
+    held = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
+    return f"documents' rule, epsilon {sweep.epsilon:g}{held}"

@@ -139,16 +139,15 @@ def _decides(design: Design, score_at: Callable[[float], np.ndarray]) -> np.ndar
     return (score_at(-design.equivalence) > z) & (score_at(design.equivalence) < -z)
 
 
+def binomial_table(n: int, share: float) -> np.ndarray:
+    """Probabilities [n+1] of every number of successes in n episodes."""
+    counts = np.arange(n + 1.0)
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    return np.exp(ways + xlogy(counts, share) + xlogy(n - counts, 1 - share))
+
+
 def _binomial(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """The counts that can be expected of n episodes, and their probabilities."""
-    counts = np.arange(n + 1.0)
-    logs = (
-        gammaln(n + 1)
-        - gammaln(counts + 1)
-        - gammaln(n - counts + 1)
-        + xlogy(counts, share)
-        + xlogy(n - counts, 1 - share)
-    )
-    mass = np.exp(logs)
-    likely = mass > NEGLIGIBLE
-    return counts[likely], mass[likely]
+    mass = binomial_table(n, share)
+    likely = np.flatnonzero(mass > NEGLIGIBLE)
+    return likely.astype(float), mass[likely]

@@ -1,0 +1,153 @@
+"""Verdicts against the values of the specification, and their properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.tables import table
+from wmel.analysis.cpg import counterfactual_planning_gap
+from wmel.analysis.verdict import Label, cpg_verdict
+from wmel.errors import BadInput
+
+
+def verdict(oracle, learned, rule="strict"):
+    return cpg_verdict(counterfactual_planning_gap(oracle, learned), rule)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "learned", "label"),
+    [
+        ((3, 10), (0, 10), Label.INCONCLUSIVE),
+        ((40, 150), (0, 150), Label.MODEL_BOTTLENECK),
+        ((9, 10), (0, 10), Label.MODEL_BOTTLENECK),
+        ((0, 10), (0, 10), Label.INCONCLUSIVE),
+        ((10, 10), (10, 10), Label.INCONCLUSIVE),
+        ((0, 30), (0, 30), Label.PLANNER_BOTTLENECK),
+        ((30, 30), (30, 30), Label.AS_GOOD),
+        ((5, 150), (4, 150), Label.PLANNER_BOTTLENECK),
+        ((1, 30), (1, 30), Label.INCONCLUSIVE),
+        ((0, 30), (20, 30), Label.LEARNED_OUTPERFORMS),
+        ((500, 1000), (500, 1000), Label.EQUIVALENT),
+    ],
+)
+def test_the_strict_rule_is_the_specification(oracle, learned, label):
+    assert verdict(oracle, learned).label is label
+
+
+@pytest.mark.parametrize(
+    ("oracle", "learned", "label"),
+    [
+        ((3, 10), (0, 10), Label.INCONCLUSIVE),
+        ((40, 150), (0, 150), Label.MODEL_BOTTLENECK),
+        ((9, 10), (0, 10), Label.MODEL_BOTTLENECK),
+        ((15, 30), (16, 30), Label.INCONCLUSIVE),
+        ((0, 1), (0, 1), Label.PLANNER_BOTTLENECK),
+        ((3, 3), (0, 3), Label.MODEL_BOTTLENECK),
+        ((10, 10), (10, 10), Label.AS_GOOD),
+    ],
+)
+def test_the_paper_rule_is_the_documents(oracle, learned, label):
+    assert verdict(oracle, learned, "paper").label is label
+
+
+def test_a_verdict_carries_its_rule_margins_reason_and_the_n_that_would_decide():
+    found = verdict((3, 10), (0, 10))
+    assert found.rule == "strict" and found.margins == {"delta": 0.1, "rho": 0.1, "alpha": 0.05}
+    assert "holds 0" in found.reason and f"about {found.n_that_decides} episodes per arm" in found.reason
+    scaled = (round(0.3 * 10 * found.n_that_decides), 10 * found.n_that_decides)
+    assert verdict(scaled, (0, scaled[1])).label is Label.MODEL_BOTTLENECK
+
+
+def test_where_no_n_decides_it_says_so():
+    found = verdict((15, 30), (15, 30), "paper")
+    assert found.n_that_decides is None and "no n decides" in found.reason
+
+
+def test_an_interval_beyond_one_is_printed_clipped_and_kept_exact():
+    result = counterfactual_planning_gap((9, 10), (0, 10))
+    assert result.agresti_caffo.high == pytest.approx(1.0125, abs=5e-5)
+    assert "+1.000] (clipped)" in cpg_verdict(result, "paper").reason
+
+
+counts = st.integers(1, 80).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(oracle=counts, learned=counts, rule=st.sampled_from(["strict", "paper"]))
+def test_every_pair_of_counts_gets_exactly_one_verdict_and_swapping_mirrors_it(oracle, learned, rule):
+    one, other = verdict(oracle, learned, rule).label, verdict(learned, oracle, rule).label
+    mirrored = {Label.MODEL_BOTTLENECK: Label.LEARNED_OUTPERFORMS, Label.LEARNED_OUTPERFORMS: Label.MODEL_BOTTLENECK}
+    similar = {Label.AS_GOOD, Label.EQUIVALENT}  # as good is asked of the oracle alone
+    assert other is mirrored.get(one, one) or {one, other} == similar
+
+
+def arms(oracle, learned, **columns):
+    return table(success=oracle, **columns), table(success=learned)
+
+
+def test_tables_of_the_same_seeds_are_paired_whatever_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    oracle, learned = rng.random(40) < 0.8, rng.random(40) < 0.4
+    one, other = arms(oracle, learned)
+    result = counterfactual_planning_gap(one, other)
+    shuffled = rng.permutation(40)
+    mixed = type(other)({name: column[shuffled] for name, column in other.columns.items()})
+    again = counterfactual_planning_gap(one, mixed)
+    assert result.pairs is not None and again.pairs is not None
+    assert result.pairs.oracle_only == again.pairs.oracle_only == (oracle & ~learned).sum()
+    assert result.gap.method == "tango" and result.mid_p.value == again.mid_p.value
+
+
+def test_pairing_can_decide_what_independent_arms_cannot():
+    oracle, learned = np.arange(30) < 20, np.arange(30) < 14  # the learned arm never wins alone
+    paired = cpg_verdict(counterfactual_planning_gap(*arms(oracle, learned)))
+    assert paired.label is Label.MODEL_BOTTLENECK
+    assert verdict((20, 30), (14, 30)).label is not paired.label
+
+
+def test_the_gap_of_an_arm_with_itself_is_exactly_zero():
+    one = table(success=np.arange(20) % 3 == 0)
+    assert counterfactual_planning_gap(one, one).gap.value == 0
+
+
+def test_losses_and_failures_are_split():
+    result = counterfactual_planning_gap((40, 150), (0, 150))
+    assert result.relative_loss.value == 1
+    assert result.failure_split == pytest.approx({"planner and score": 1 - 40 / 150, "model": 40 / 150})
+    assert counterfactual_planning_gap((0, 10), (0, 10)).relative_loss.value is None
+
+
+def test_errors_that_could_change_the_verdict_make_it_inconclusive():
+    broken = ["OSError: x"] * 12 + [""] * 18
+    oracle, learned = table(success=[True] * 30), table(success=[False] * 12 + [True] * 18, error=broken)
+    found = cpg_verdict(counterfactual_planning_gap(oracle, learned))
+    assert found.label is Label.INCONCLUSIVE_ERRORS and "12 episodes broke" in found.reason
+    assert "counted as failures it is MODEL BOTTLENECK" in found.reason
+
+
+def test_a_few_errors_that_change_nothing_leave_the_verdict():
+    learned = table(success=[False] * 300, error=["x"] + [""] * 299)
+    assert (
+        cpg_verdict(counterfactual_planning_gap(table(success=[True] * 300), learned)).label is Label.MODEL_BOTTLENECK
+    )
+
+
+@pytest.mark.parametrize(
+    ("oracle", "learned", "words"),
+    [
+        ((0, 0), (1, 10), "at least one episode"),
+        ((11, 10), (1, 10), "between 0 and"),
+        (table(success=[True] * 3), (1, 10), "both as tables"),
+        (table(success=[True] * 3), table(success=[True] * 2), "share 2 seeds of 3 and 2"),
+        ("abc", (1, 10), "an arm is"),
+    ],
+)
+def test_arms_that_cannot_be_compared_are_refused(oracle, learned, words):
+    with pytest.raises(BadInput, match=words):
+        counterfactual_planning_gap(oracle, learned)
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(BadInput, match="no verdict rule named 'lenient'"):
+        verdict((1, 2), (1, 2), "lenient")

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+
+from wmel.errors import BadInput
+from wmel.stats.stopping import anytime_decision
+
+
+@pytest.mark.parametrize(
+    ("counts", "decision"),
+    [((6, 0, 6), None), ((7, 0, 7), "gap"), ((0, 7, 7), "gap"), ((0, 0, 20), None), ((0, 0, 200), "equivalence")],
+)
+def test_decisions_by_counts(counts, decision):
+    assert anytime_decision(*counts) == decision
+
+
+def test_a_true_difference_of_delta_is_seldom_called_equivalent():
+    """100 runs of up to 300 pairs with a gap of exactly delta, looked at every fifty."""
+    rng, wrong = np.random.default_rng(1), 0
+    for _ in range(100):
+        draws = rng.choice([-1, 0, 1], p=[0.05, 0.8, 0.15], size=300)
+        for n in range(100, 301, 50):
+            if anytime_decision(int((draws[:n] == 1).sum()), int((draws[:n] == -1).sum()), n) == "equivalence":
+                wrong += 1
+                break
+    assert wrong / 100 < 0.05
+
+
+def test_a_margin_must_be_one():
+    with pytest.raises(BadInput, match="delta"):
+        anytime_decision(1, 0, 5, delta=0)
