@@ -35,3 +35,13 @@ atexit.register(lambda: print('LOADED', [name for name in heavy if name in sys.m
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "LOADED []" in done.stdout
+
+
+def test_a_verdict_imports_no_heavy_statistics():
+    code = """
+import sys, wmel
+print(wmel.cpg_verdict(wmel.counterfactual_planning_gap((40, 150), (0, 150))))
+print('LOADED', [name for name in ('scipy.stats', 'statsmodels', 'sklearn', 'torch') if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "MODEL BOTTLENECK" in done.stdout and "LOADED []" in done.stdout, done.stderr

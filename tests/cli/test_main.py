@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-VERBS = ("run", "sweep", "show", "list", "check", "explain", "doctor")
+VERBS = ("run", "sweep", "show", "list", "power", "check", "explain", "doctor")
 
 
 def test_help_names_every_verb(wmel_command):

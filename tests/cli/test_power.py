@@ -1,0 +1,39 @@
+import json
+
+import pytest
+
+
+def test_the_documents_question_is_answered(wmel_command):
+    done = wmel_command("power", "--oracle", "0.9", "--learned", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert "episodes per arm for a gap" in done.stdout and " 19 " in done.stdout
+
+
+def test_json_holds_the_same(wmel_command):
+    line = "power --oracle 0.5 --learned 0.3 --paired --phi 0.3 --n 50 --json"
+    rows = {row["question"]: row["answer"] for row in json.loads(wmel_command(*line.split()).stdout)}
+    assert rows["episodes per arm for a gap"] == 64
+    assert 0.6 < rows["probability that 50 per arm decide"] < 0.8
+
+
+def test_paper_puts_the_documents_interval_first(wmel_command):
+    line = "power --oracle 0.3 --learned 0 --json"
+    ours, theirs = (json.loads(wmel_command(*line.split(), *more).stdout) for more in ((), ("--paper",)))
+    assert [row["answer"] for row in ours[:2]] == [18, 21]
+    assert [row["answer"] for row in theirs[:2]] == [21, 18]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--oracle 1.5 --learned 0.5", "oracle rate must lie in [0, 1], got 1.5"),
+        ("--oracle x --learned 0.5", "'x' is not a number"),
+        ("--oracle 0.5", "--learned"),
+        ("--oracle 0.5 --learned 0.3 --phi 0.2", "only paired arms correlate"),
+        ("--oracle 0.5 --learned 0.3 --n 0", "must be positive, got 0"),
+        ("--oracle 0.5 --learned 0.3 --power 1", "power must lie in (0, 1)"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, line, words):
+    done = wmel_command("power", *line.split())
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
