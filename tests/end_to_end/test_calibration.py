@@ -19,7 +19,7 @@ SIZES = [10, 30, 50, pytest.param(150, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("name", calibration.INTERVALS)
+@pytest.mark.parametrize("name", calibration.LEAST_COVERAGE)
 def test_intervals_cover_at_least_what_is_stated(name, n):
     assert calibration.coverage(name, n) >= calibration.LEAST_COVERAGE[name]
 

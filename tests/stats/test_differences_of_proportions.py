@@ -108,6 +108,12 @@ def test_tangos_score_maximises_the_paired_likelihood():
         assert paired_score(*map(float, (b, c, n)), gap) == pytest.approx(expected, rel=2e-3)
 
 
+def test_at_no_gap_the_restricted_rates_are_the_pooled_share():
+    for counts in ((3, 10, 0, 10), (56, 70, 48, 80), (5, 9, 9, 9)):
+        nearly, exactly = (score(*map(float, counts), gap) for gap in (1e-9, 0.0))
+        assert nearly == pytest.approx(float(exactly), rel=1e-5)
+
+
 def test_at_no_gap_tangos_score_is_mcnemars():
     assert paired_score(9.0, 3.0, 40.0, 0.0) == pytest.approx((9 - 3) / 12**0.5)
 

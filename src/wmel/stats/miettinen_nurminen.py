@@ -39,6 +39,8 @@ def _restricted(
 ) -> np.ndarray:
     """The likeliest learned rate when the oracle's is `difference` above it: the root of a cubic, by cosine."""
     total = n_o + n_l
+    if not difference.any():
+        return (s_o + s_l) / total  # equal rates: the pooled share
     a = total
     b = (n_o + 2 * n_l) * difference - total - s_o - s_l
     c = (n_l * difference - total - 2 * s_l) * difference + s_o + s_l
