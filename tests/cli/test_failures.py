@@ -1,5 +1,4 @@
 from tests.analysis.tables import table
-
 from wmel.cli.failures import common_failure
 
 

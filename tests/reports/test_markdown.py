@@ -1,5 +1,4 @@
 from tests.analysis.tables import table
-
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import scorecard
 from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard

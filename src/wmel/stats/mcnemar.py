@@ -28,4 +28,4 @@ def _counts(oracle_only: object, learned_only: object) -> tuple[np.ndarray, np.n
     one, other = np.asarray(oracle_only, float), np.asarray(learned_only, float)
     if not (np.isfinite(one).all() and np.isfinite(other).all()) or (one < 0).any() or (other < 0).any():
         raise BadInput(f"discordant counts must not be negative, got {oracle_only!r} and {learned_only!r}")
-    return np.minimum(one, other), one + other
+    return np.minimum(one, other), np.asarray(one + other, np.int64)

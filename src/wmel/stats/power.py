@@ -63,7 +63,7 @@ def required_episodes(design: Design, power: float = 0.8) -> int | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if design.power(middle) >= power else (middle, high)
-    teeth = range(int(1.15 * high) + 4, high, -1)  # power is a saw: a later tooth may fall below again
+    teeth = range(int(1.08 * high) + 4, high, -1)  # power is a saw: a later tooth may fall below again
     return next((n + 1 for n in teeth if design.power(n) < power), high)
 
 
