@@ -48,7 +48,7 @@ def overhead(planner: RandomShooting | CEM, batch: int) -> float:
         for _ in range(repeats * evaluations):
             matrix_cost(candidates)
 
-    return compare(plan, bare, rounds=7).ratio
+    return compare(plan, bare, rounds=15).ratio
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ class Refinement:
         shape = (self.candidates, knots.count, sequences.uniforms_per_action)
         rounds = as_like(problem.streams.uniforms("plan", shape, rounds=self.iterations), problem.like)
         best = None
-        for uniforms in rounds:
+        for place, uniforms in enumerate(rounds, start=1):
             drawn = sequences.sample(uniforms)
             if best is None:
                 drawn = with_remainder(drawn, remainder, knots.moments)
@@ -38,7 +38,8 @@ class Refinement:
             outcome = problem.cost(candidates)
             challenger = cheapest(candidates, outcome)
             best = challenger if best is None else better(best, challenger)
-            sequences = sequences.refit(*weigh(drawn, outcome), self.smoothing)
+            if place < self.iterations:
+                sequences = sequences.refit(*weigh(drawn, outcome), self.smoothing)
         assert best is not None, "there is at least one iteration"
         return best
 
