@@ -4,7 +4,6 @@ from scipy.integrate import quad
 
 from wmel.errors import BadInput
 from wmel.stats.confidence_sequence import confidence_sequence, log_wealth, log_wealth_at_zero
-from wmel.stats.power import Design, expected_rounds
 
 
 def test_the_published_value():
@@ -45,13 +44,6 @@ def test_stopping_whenever_it_decides_errs_less_often_than_alpha():
         b, c = (draws == 1).cumsum(axis=1), (draws == -1).cumsum(axis=1)
         stopped += int((log_wealth_at_zero(b, c) > np.log(20)).any(axis=1).sum())
     assert stopped / 2000 < 0.05
-
-
-@pytest.mark.parametrize(
-    ("oracle", "learned", "rounds"), [(0.27, 0, 25.9), (0.9, 0, 7.8), (0.9, 0.5, 24.0), (0.5, 0.53, 145.9)]
-)
-def test_expected_rounds_are_the_published_ones(oracle, learned, rounds):
-    assert expected_rounds(Design(oracle, learned, paired=True))[0] == pytest.approx(rounds, abs=0.06)
 
 
 @pytest.mark.parametrize("counts", [(5, 6, 10), (-1, 0, 5), (0, 0, 0)])

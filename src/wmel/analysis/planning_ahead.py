@@ -3,11 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from wmel.stats.power import LARGEST, Design, detectable_gap, expected_rounds, required_episodes
+from wmel.stats.expected_rounds import expected_rounds
+from wmel.stats.power import LARGEST, Design, detectable_gap, required_episodes
+from wmel.stats.precision import episodes_for_half_width
 
 
 def needs(
-    design: Design, *, n: int | None = None, power: float = 0.8, paper_first: bool = False
+    design: Design,
+    *,
+    n: int | None = None,
+    half_width: float | None = None,
+    power: float = 0.8,
+    paper_first: bool = False,
 ) -> list[dict[str, Any]]:
     """Questions, answers and notes for a design; an answer is None where there is none, and the note says why."""
     sure = f"{power:.0%} sure"
@@ -23,11 +30,14 @@ def needs(
         rows.append(_row(f"probability that {n} per arm decide", design.power(n), interval))
         gap = detectable_gap(design.oracle, n, power, paired=design.paired, phi=design.phi)
         rows.append(_row(f"smallest gap {n} per arm find", gap, f"{sure}, below the oracle's {design.oracle:g}"))
+    if half_width is not None:
+        needed = episodes_for_half_width(design.oracle, design.learned, half_width)
+        rows.append(_row(f"episodes per arm for +-{half_width:g}", needed, "at exactly these rates, agresti-caffo"))
     if design.equivalence is None:
-        rounds, decided = expected_rounds(replace(design, paired=True))
-        rows.append(
-            _row("pairs until an anytime run decides", rounds, f"mean, stopping at 150; decides in {decided:.0%}")
-        )
+        anytime = {"pairs until an anytime run decides": False, "the same, given up when futile": True}
+        for question, futility in anytime.items():
+            run = expected_rounds(replace(design, paired=True), futility=futility)
+            rows.append(_row(question, run.mean, f"mean, stopping at 150; decides in {run.decides:.0%}"))
     return rows
 
 

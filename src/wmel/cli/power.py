@@ -11,6 +11,7 @@ Examples:
   wmel power --oracle 0.9 --learned 0.5
   wmel power --oracle 0.5 --learned 0.3 --paired --phi 0.3
   wmel power --oracle 0.9 --learned 0.9 --equivalence 0.1
+  wmel power --oracle 0.5 --learned 0.3 --half-width 0.05
   wmel power --oracle 0.5 --learned 0.3 --n 50 --json
 """
 
@@ -30,6 +31,9 @@ def power(
     n: Annotated[
         int | None, typer.Option("--n", parser=whole_number, metavar="<int>", help="Episodes per arm you can afford.")
     ] = None,
+    half_width: Annotated[
+        float | None, typer.Option(parser=number, metavar="<float>", help="Ask for an interval this narrow, +-.")
+    ] = None,
     target: Annotated[
         float, typer.Option("--power", parser=number, metavar="<float>", help="Probability of deciding.")
     ] = 0.8,
@@ -43,7 +47,9 @@ def power(
     from wmel.cli.screen import console, table
     from wmel.stats.power import Design
 
-    rows = needs(Design(oracle, learned, paired, phi, equivalence), n=n, power=target, paper_first=paper)
+    rows = needs(
+        Design(oracle, learned, paired, phi, equivalence), n=n, half_width=half_width, power=target, paper_first=paper
+    )
     if as_json:
         print(json.dumps(rows, indent=1))
         return

@@ -41,7 +41,8 @@ def run(
     from wmel.cli import inputs
     from wmel.cli.failures import common_failure
     from wmel.cli.progress import progress
-    from wmel.cli.screen import print_scorecard, say_where
+    from wmel.cli.screen import say_where
+    from wmel.cli.shown_results import print_scorecard
     from wmel.closed_loop.benchmark_runner import BenchmarkRunner
     from wmel.reports.files import write_atomically
     from wmel.reports.markdown import to_markdown_scorecard

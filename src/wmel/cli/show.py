@@ -18,7 +18,8 @@ def show(
 ) -> None:
     """Check a stored record and print what it holds, computed anew from its rows."""
     from wmel.cli.inputs import check_outputs
-    from wmel.cli.screen import print_scorecard, print_sweep, say_where
+    from wmel.cli.screen import say_where
+    from wmel.cli.shown_results import print_scorecard, print_sweep
     from wmel.reports.files import write_atomically
     from wmel.reports.json_envelope import RunRecord
     from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard

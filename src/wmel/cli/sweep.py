@@ -42,7 +42,8 @@ def sweep(
     from wmel.cli import inputs
     from wmel.cli.failures import common_failure
     from wmel.cli.progress import progress
-    from wmel.cli.screen import print_sweep, say_where
+    from wmel.cli.screen import say_where
+    from wmel.cli.shown_results import print_sweep
     from wmel.closed_loop.horizon_sweep import horizon_sweep
     from wmel.episodes import stacked
     from wmel.reports.files import write_atomically

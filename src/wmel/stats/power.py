@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from wmel.errors import BadInput, require, require_whole
 from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.confidence_sequence import log_wealth_at_zero
+from wmel.stats.log_space import log_factorials, times_log
 from wmel.stats.miettinen_nurminen import score
 from wmel.stats.normal import two_sided
 from wmel.stats.tango import paired_score
@@ -63,7 +62,7 @@ def required_episodes(design: Design, power: float = 0.8) -> int | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if design.power(middle) >= power else (middle, high)
-    teeth = range(int(1.08 * high) + 4, high, -1)  # power is a saw: a later tooth may fall below again
+    teeth = range(high + 2 * int(high**0.5) + 4, high, -1)  # power is a saw: a later tooth may fall below again
     return next((n + 1 for n in teeth if design.power(n) < power), high)
 
 
@@ -77,24 +76,6 @@ def detectable_gap(
     return None
 
 
-def expected_rounds(design: Design, cap: int = 150, alpha: float = 0.05) -> tuple[float, float]:
-    """Mean number of pairs until the confidence sequence excludes 0, stopping at `cap`, and how often it decides."""
-    require_whole(cap, "the cap")
-    b, c = design.discordant
-    counts = np.arange(cap + 1)
-    decided = log_wealth_at_zero(counts[:, None], counts[None, :]) > -np.log(alpha)
-    alive = np.zeros((cap + 1, cap + 1))
-    alive[0, 0], rounds, stopped = 1.0, 0.0, 0.0
-    for _ in range(cap):
-        rounds += alive.sum()
-        after = (1 - b - c) * alive
-        after[1:] += b * alive[:-1]
-        after[:, 1:] += c * alive[:, :-1]
-        stopped += float(after[decided].sum())
-        alive = np.where(decided, 0.0, after)
-    return float(rounds), stopped
-
-
 def _doubled(holds: Callable[[int], bool]) -> int | None:
     n = 2
     while n <= LARGEST:
@@ -105,29 +86,32 @@ def _doubled(holds: Callable[[int], bool]) -> int | None:
 
 
 def _unpaired_power(design: Design, n: int) -> float:
-    (s_o, mass_o), (s_l, mass_l) = _binomial(n, design.oracle), _binomial(n, design.learned)
-    one, other, total = s_o[:, None], s_l[None, :], np.array(float(n))
+    (s_o, of_o), (s_l, of_l) = _binomial(n, design.oracle), _binomial(n, design.learned)
+    one, other, mass = _likely(s_o, s_l, of_o[:, None] * of_l)
+    total = np.array(float(n))
     if design.documents:
         low, high = agresti_caffo(one, total, other, total)
         decides = low > 0 if design.oracle >= design.learned else high < 0
     else:
         decides = _decides(design, lambda gap: score(one, total, other, total, gap))
-    return float((mass_o[:, None] * mass_l * decides).sum())
+    return float((mass * decides).sum())
 
 
 def _paired_power(design: Design, n: int) -> float:
     b, c = (max(0.0, share) for share in design.discordant)
-    first, mass = _binomial(n, b)
-    second = np.arange(n + 1.0)
+    first, second, logs = _binomial(n, b)[0], _binomial(n, c)[0], log_factorials(n)
     room = n - first[:, None] - second
-    share = c / (1 - b) if b < 1 else 0.0
-    with np.errstate(invalid="ignore"):
-        ways = gammaln(n - first + 1)[:, None] - gammaln(second + 1) - gammaln(np.maximum(room, 0) + 1)
-        given = np.where(room >= 0, np.exp(ways + xlogy(second, share) + xlogy(np.maximum(room, 0), 1 - share)), 0.0)
+    ways = logs[n] - logs[first][:, None] - logs[second] - logs[np.maximum(room, 0)]
+    rates = times_log(first, b)[:, None] + times_log(second, c) + times_log(np.maximum(room, 0), 1 - b - c)
+    one, other, mass = _likely(first, second, np.where(room >= 0, np.exp(ways + rates), 0.0))
     total = np.array(float(n))
-    return float(
-        (mass[:, None] * given * _decides(design, lambda gap: paired_score(first[:, None], second, total, gap))).sum()
-    )
+    return float((mass * _decides(design, lambda gap: paired_score(one, other, total, gap))).sum())
+
+
+def _likely(one: np.ndarray, other: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The outcomes of a table [one, other] worth a look: both counts and the probability of each."""
+    row, column = np.nonzero(mass > NEGLIGIBLE)
+    return one[row].astype(float), other[column].astype(float), mass[row, column]
 
 
 def _decides(design: Design, score_at: Callable[[float], np.ndarray]) -> np.ndarray:
@@ -141,13 +125,13 @@ def _decides(design: Design, score_at: Callable[[float], np.ndarray]) -> np.ndar
 
 def binomial_table(n: int, share: float) -> np.ndarray:
     """Probabilities [n+1] of every number of successes in n episodes."""
-    counts = np.arange(n + 1.0)
-    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
-    return np.exp(ways + xlogy(counts, share) + xlogy(n - counts, 1 - share))
+    counts, logs = np.arange(n + 1), log_factorials(n)
+    ways = logs[n] - logs - logs[::-1]
+    return np.exp(ways + times_log(counts, share) + times_log(n - counts, 1 - share))
 
 
 def _binomial(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """The counts that can be expected of n episodes, and their probabilities."""
     mass = binomial_table(n, share)
     likely = np.flatnonzero(mass > NEGLIGIBLE)
-    return likely.astype(float), mass[likely]
+    return likely, mass[likely]

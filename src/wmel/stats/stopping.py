@@ -1,19 +1,38 @@
-"""When a run of pairs may stop: as soon as the confidence sequence decides."""
+"""When a run of pairs may stop: as soon as the confidence sequence decides, or hardly can any more."""
 
 from typing import Literal
 
-from wmel.errors import require
-from wmel.stats.confidence_sequence import confidence_sequence
+import numpy as np
 
-Decision = Literal["gap", "equivalence"]
+from wmel.errors import require
+from wmel.stats.confidence_sequence import check_discordant, log_wealth_at_zero, rules_out_margin
+from wmel.stats.futility import HOPELESS, chance_of_deciding, is_look
+
+Decision = Literal["gap", "equivalence", "futility"]
 
 
 def anytime_decision(
-    oracle_only: int, learned_only: int, pairs: int, *, delta: float = 0.10, alpha: float = 0.05
+    oracle_only: int,
+    learned_only: int,
+    pairs: int,
+    *,
+    delta: float = 0.10,
+    alpha: float = 0.05,
+    cap: int | None = None,
 ) -> Decision | None:
-    """What these counts of pairs decide, whenever one looks; the order in which pairs finished does not matter."""
+    """What these counts of pairs decide, whenever one looks; the order in which pairs finished does not matter.
+
+    With a cap, the most pairs the run may take, every tenth pair from the thirtieth also asks whether it is worth going
+    on. Stopping for futility claims nothing, and ignoring it costs no validity.
+    """
     require(0 < delta < 1, "delta must lie in (0, 1)", delta)
-    low, high = confidence_sequence(oracle_only, learned_only, pairs, alpha=alpha)
-    if low > 0 or high < 0:
+    require(0 < alpha < 1, "alpha must lie in (0, 1)", alpha)
+    check_discordant(oracle_only, learned_only, pairs)
+    if log_wealth_at_zero(oracle_only, learned_only) > -np.log(alpha):
         return "gap"
-    return "equivalence" if -delta < low and high < delta else None
+    if rules_out_margin(oracle_only, learned_only, pairs, delta=delta, alpha=alpha):
+        return "equivalence"
+    if cap is None or not is_look(pairs) or pairs >= cap:
+        return None
+    chance = chance_of_deciding(oracle_only, learned_only, pairs, cap=cap, delta=delta, alpha=alpha)
+    return "futility" if chance < HOPELESS else None

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from wmel.stats.expected_rounds import expected_rounds
+from wmel.stats.power import Design
+from wmel.stats.stopping import anytime_decision
+
+
+@pytest.mark.parametrize(
+    ("oracle", "learned", "rounds"), [(0.27, 0, 25.9), (0.9, 0, 7.8), (0.9, 0.5, 24.0), (0.5, 0.53, 145.9)]
+)
+def test_expected_rounds_are_the_published_ones(oracle, learned, rounds):
+    assert expected_rounds(Design(oracle, learned, paired=True)).mean == pytest.approx(rounds, abs=0.06)
+
+
+def test_giving_up_shortens_a_run_that_cannot_decide_to_the_published_66():
+    run = expected_rounds(Design(0.5, 0.53, paired=True), futility=True)
+    assert run.mean == pytest.approx(66, abs=0.5)
+    assert run.gives_up > 0.9
+
+
+@pytest.mark.parametrize(("oracle", "learned"), [(0.27, 0), (0.9, 0.5)])
+def test_giving_up_hardly_touches_a_run_that_decides(oracle, learned):
+    design = Design(oracle, learned, paired=True)
+    assert expected_rounds(design, futility=True).mean == pytest.approx(expected_rounds(design).mean, abs=0.01)
+
+
+def test_expected_rounds_are_what_the_stopping_rule_does():
+    """300 runs of the rule itself, pair by pair, against the enumeration (standard error about 2 pairs)."""
+    design, cap, rng, lengths = Design(0.5, 0.4, paired=True), 100, np.random.default_rng(3), []
+    b, c = design.discordant
+    for _ in range(300):
+        draws = rng.choice([1, -1, 0], p=[b, c, 1 - b - c], size=cap)
+        for pairs in range(7, cap + 1):
+            won, lost = int((draws[:pairs] == 1).sum()), int((draws[:pairs] == -1).sum())
+            if pairs == cap or anytime_decision(won, lost, pairs, cap=cap):
+                lengths.append(pairs)
+                break
+    error = np.std(lengths) / 300**0.5
+    assert np.mean(lengths) == pytest.approx(expected_rounds(design, cap, futility=True).mean, abs=4 * error)
