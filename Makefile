@@ -49,5 +49,5 @@ clean:
 .venv/all.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) $(TORCH)
-	$(PIP) --editable ".[dev,learned]"
+	$(PIP) --editable ".[control,dev,learned]"
 	touch $@ .venv/core.stamp

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput
 from wmel.registry import Part, Registry
 
@@ -10,6 +11,17 @@ ENVIRONMENTS = Registry(
     {
         "maze_toy": Part("wmel.environments.maze_toy:maze_toy", "7x7 maze, shortest path 14; a trap for the greedy"),
         "two_room_toy": Part("wmel.environments.two_room_toy:two_room_toy", "two rooms and a door, shortest path 11"),
+        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "the documents' acrobot: 5 torques, 500 steps"),
+        "dmc_cartpole": Part(
+            "wmel.environments.dmc.tasks:dmc_cartpole", "the documents' cartpole: 5 forces, 500 steps"
+        ),
+        "dmc_reacher": Part(
+            "wmel.environments.dmc.tasks:dmc_reacher", "the documents' reacher: 9 pairs of torques, 500 steps"
+        ),
+        **{
+            f"dmc:{task}": Part("wmel.environments.dmc.tasks:dmc_task", summary_of(task), subjects=(task,))
+            for task in TASKS
+        },
     },
     group="wmel.environments",
 )
@@ -20,7 +32,19 @@ MODELS = Registry(
 )
 OBJECTIVES = Registry(
     "objective",
-    {"goal-distance": Part("wmel.objectives.goal_distance:GoalDistance", "Manhattan distance to the goal")},
+    {
+        "goal-distance": Part("wmel.objectives.goal_distance:goal_distance", "Manhattan distance to the goal"),
+        "upright": Part("wmel.objectives.upright:upright", "highest point of poles and arms along the plan, cut there"),
+        "smooth-upright": Part("wmel.objectives.upright:smooth_upright", "how upright along the whole plan"),
+        "target-distance": Part(
+            "wmel.objectives.target_distance:target_distance", "closest approach to the target in sight, cut there"
+        ),
+        "task-reward": Part(
+            "wmel.objectives.task_reward:task_reward", "the task's reward, where observation and action tell it"
+        ),
+        "model-reward": Part("wmel.objectives.model_reward:model_reward", "the reward the model itself gives"),
+    },
+    group="wmel.objectives",
 )
 PLANNERS = Registry(
     "planner",
@@ -69,6 +93,7 @@ METRICS = Registry(
         "average_steps_to_success": Part(
             "wmel.analysis.metrics.average_steps_to_success:average_steps_to_success", "steps of the successful ones"
         ),
+        "average_return": Part("wmel.analysis.metrics.average_return:average_return", "reward an episode brings"),
         "average_planning_latency_ms": Part(
             "wmel.analysis.metrics.average_planning_latency_ms:average_planning_latency_ms",
             "time to one decision at batch 1",
@@ -121,6 +146,14 @@ def policy(name: str, environment: Any, **settings: Any) -> Any:
         known = {**POLICIES.parts, **PLANNERS.parts}
         return Registry("policy", known).load(name)
     return POLICIES.build(name, environment, **settings)
+
+
+def objective(name: str, environment: Any) -> Any:
+    """An objective by its catalogue name, for an environment that offers it."""
+    offered = environment.spec.objectives
+    if name in OBJECTIVES.built_in and name not in offered:
+        raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(offered)}")
+    return OBJECTIVES.build(name, environment)
 
 
 def metric(text: str) -> Any:

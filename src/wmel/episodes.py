@@ -9,6 +9,7 @@ from wmel.errors import BadInput
 
 COLUMNS: Mapping[str, np.dtype] = {
     "episode_seed": np.dtype(np.int64),
+    "judged": np.dtype(bool),  # there was a criterion of success
     "success": np.dtype(bool),
     "steps": np.dtype(np.int64),  # executed
     "first_success_step": np.dtype(np.int64),  # -1: never
@@ -20,6 +21,7 @@ COLUMNS: Mapping[str, np.dtype] = {
     "perturbed": np.dtype(bool),  # a perturbation struck before the episode ended
     "unperturbed_success": np.dtype(np.float64),  # 1 or 0: the same seed left alone; NaN: not run
     "error": np.dtype(object),  # "": none
+    "rewards": np.dtype(object),  # of every step [steps], or None where the environment gives none
     "planning_latencies_ms": np.dtype(object),  # a tuple of the decisions timed at batch 1
 }
 OUTCOMES = tuple(name for name in COLUMNS if name != "planning_latencies_ms")
@@ -59,6 +61,8 @@ class EpisodeTable:
 def blank_columns(rows: int) -> dict[str, np.ndarray]:
     """Columns to be filled in: nothing succeeded, nothing failed, nothing was counted."""
     columns = {name: np.zeros(rows, dtype=kind) for name, kind in COLUMNS.items()}
+    columns["judged"][:] = True
+    columns["rewards"][:] = None
     columns["first_success_step"][:] = -1
     columns["declared_compute"][:] = np.nan
     columns["return"][:] = np.nan

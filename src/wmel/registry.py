@@ -19,10 +19,12 @@ class Part:
     target: str
     summary: str
     origin: str = "wmel"
+    subjects: tuple[str, ...] = ()  # what a maker of several parts is told first
 
     def load(self) -> Any:
         """The object, imported now."""
-        return imported(self.target)
+        found = imported(self.target)
+        return functools.partial(found, *self.subjects) if self.subjects else found
 
 
 class Registry:
@@ -45,12 +47,17 @@ class Registry:
         taken = {name for name in _plugins(self.group) if name in self.built_in}
         return [part for name, part in _offers(self.group) if name in taken or part != _plugins(self.group)[name]]
 
+    @property
+    def _families(self) -> tuple[str, ...]:
+        """Beginnings of names that, with their colon, are no modules: `dmc:`."""
+        return tuple({name.partition(":")[0] + ":" for name in self.built_in if ":" in name})
+
     def load(self, name: str) -> Any:
         """The object a name stands for; `package.module:object` stands for itself."""
-        if ":" in name:
-            return imported(name)
         if name in self.built_in:
             return self.built_in[name].load()
+        if ":" in name and not name.startswith(self._families):
+            return imported(name)
         if name not in self.parts:
             raise UnknownPart(self._unknown(name))
         return self.parts[name].load()

@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "wmel"
 FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
-    {"arrays", "randomness", "registry", "errors", "stats"},
+    {"arrays", "randomness", "registry", "errors", "stats", "threads", "control_suite"},
     {"contract", "episodes", "catalog"},
     {"environments", "models", "objectives", "planners", "perturbations"},
     {"policies", "closed_loop", "diagnostics", "analysis"},
@@ -23,7 +23,12 @@ RUNNING = {"environments", "models", "planners", "perturbations", "policies", "c
 CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
 NEED_SCIPY = ("clopper_pearson", "mcnemar", "power", "confidence_sequence", "difference")
-HOSTS = {"scipy": {f"stats/{name}.py" for name in NEED_SCIPY}}  # guest -> files that may import it
+PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
+HOSTS = {  # guest -> files that may import it
+    "scipy": {f"stats/{name}.py" for name in NEED_SCIPY},
+    "mujoco": PHYSICS | {"environments/dmc/suite.py", "environments/dmc/formulas.py"},
+    "dm_control": {"environments/dmc/suite.py"},
+}
 WRITERS = ("reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}
 WRITING |= {"save", "savez", "savez_compressed", "save_file", "NamedTemporaryFile", "mkstemp", "mkdtemp"}

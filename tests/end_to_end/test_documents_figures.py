@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from tests.environments.chosen import GRIDS
 from wmel import catalog, run_episodes
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.planner import CandidateCosts
@@ -148,7 +149,7 @@ def chance_of_arriving(environment, horizon):
     return np.linalg.matrix_power(walk, horizon)[start, goal]
 
 
-@pytest.mark.parametrize("environment", catalog.ENVIRONMENTS.parts)
+@pytest.mark.parametrize("environment", GRIDS)
 def test_a_random_walk_arrives_as_often_as_its_transition_matrix_says(environment):
     chance = chance_of_arriving(environment, 60)
     arrived = baseline(environment, "random", episodes=3000, horizon=60)["success"].sum()

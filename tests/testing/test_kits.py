@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.environments.chosen import GRIDS, OTHERS, QUICK
 from tests.testing.wrapped import Wrapped
 from wmel import catalog, testing
 from wmel.models.callable_model import CallableModel
@@ -23,12 +24,12 @@ PERTURBATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", catalog.ENVIRONMENTS.parts)
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_every_environment_of_the_catalogue_conforms(name):
     assert testing.failures(testing.check_environment(catalog.environment(name))) == []
 
 
-@pytest.mark.parametrize("environment", catalog.ENVIRONMENTS.parts)
+@pytest.mark.parametrize("environment", QUICK)
 def test_every_model_of_the_catalogue_conforms(environment):
     world = catalog.environment(environment)
     for model in (Oracle(world), CallableModel(lambda state, action: state + 1)):
@@ -42,7 +43,7 @@ def test_every_planner_of_the_catalogue_conforms(name, settings):
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
-@pytest.mark.parametrize("environment", catalog.ENVIRONMENTS.parts)
+@pytest.mark.parametrize("environment", GRIDS)
 def test_every_perturbation_of_the_catalogue_conforms(name, environment):
     zero = PERTURBATIONS[name]
     found = testing.check_perturbation(

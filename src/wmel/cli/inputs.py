@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.reports.files import check_writable
 
@@ -60,6 +61,11 @@ def perturbation(text: str | None, probability: float) -> Any:
     if probability == 0:
         raise BadInput(f"{text} never strikes: give --perturb-prob a share above 0")
     return catalog.perturbation(text)
+
+
+def criterion(text: str | None) -> Criterion | None:
+    """A criterion as it was typed, or None."""
+    return None if text is None else Criterion.parse(text)
 
 
 def metrics(names: list[str] | None, deadline_ms: float | None) -> list[str]:

@@ -87,6 +87,32 @@ Layout = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "--out", help="Write the record here (JSON).")]
 Markdown = Annotated[Path | None, typer.Option("--markdown", help="Write the table here (Markdown).")]
+Init = Annotated[
+    str | None,
+    typer.Option(
+        "--init", help="Where episodes start: task (drawn by their seeds) or fixed (all alike).  [default: task]"
+    ),
+]
+Success = Annotated[
+    str | None,
+    typer.Option(
+        "--success",
+        help="When an episode has succeeded: 'reward>=0.6', 'reward>=0.6@sustained:10', 'distance<=0@at_end'.  "
+        "[default: the environment's own]",
+    ),
+]
+StopAt = Annotated[
+    str | None,
+    typer.Option("--stop", help="What ends an episode early: success, or horizon for nothing.  [default: success]"),
+]
+Objective = Annotated[
+    str | None,
+    typer.Option("--objective", help="What planners minimise; `wmel list objectives`.  [default: the environment's]"),
+]
+Trajectories = Annotated[
+    Path | None,
+    typer.Option("--trajectories", help="Write every step here (.npz): actions, states, observations, rewards."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 

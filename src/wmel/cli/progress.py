@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 SECONDS_BETWEEN_LINES = 5.0
+ROUNDING = 1e-6  # shares of episodes are added up
 
 
 @contextmanager
-def progress(title: str, total: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number of episodes that have just finished."""
+def progress(title: str, total: int, *, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A function to call with the share of how many episodes that has just been done."""
     if quiet:
         yield lambda finished: None
     elif sys.stderr.isatty():
@@ -21,7 +22,7 @@ def progress(title: str, total: int, *, quiet: bool) -> Iterator[Callable[[int],
 
 
 @contextmanager
-def _bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+def _bar(title: str, total: int) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,10 +36,22 @@ class _Lines:
     """A line now and then, and one at the end."""
 
     def __init__(self, title: str, total: int):
-        self.title, self.total, self.done, self.last = title, total, 0, time.monotonic()
+        self.title, self.total, self.done = title, total, 0.0
+        self.start = self.last = time.monotonic()
 
-    def advance(self, finished: int) -> None:
+    def advance(self, finished: float) -> None:
+        if self.done == self.total:
+            return
         self.done += finished
-        if self.done >= self.total or time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
-            self.last = time.monotonic()
-            print(f"{self.title}: {self.done}/{self.total} episodes", file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if self.done > self.total - ROUNDING:
+            self.done = self.total
+            print(f"{self.title}: {self.total}/{self.total} episodes", file=sys.stderr, flush=True)
+        elif now - self.last >= SECONDS_BETWEEN_LINES:
+            left = (now - self.start) * (self.total - self.done) / self.done
+            print(
+                f"{self.title}: {self.done:.1f}/{self.total} episodes, about {left:.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
+            self.last = now

@@ -39,4 +39,5 @@ def _setting(metadata: Metadata) -> str:
     model = "" if metadata.model is None else f" on {metadata.model}"
     sight = ", reads the true state" if metadata.policy_reads == "state" else ""
     struck = "" if metadata.perturbation is None else f", {metadata.perturbation} in {metadata.perturb_prob:.0%}"
-    return f"{metadata.policy}{model}{planning}{drawn}{sight}, in {metadata.env}{struck}, seed {metadata.seed}"
+    starts = {None: "", "task": ", task starts", "fixed": ", one fixed start"}[metadata.init]
+    return f"{metadata.policy}{model}{planning}{drawn}{sight}, in {metadata.env}{starts}{struck}, seed {metadata.seed}"

@@ -11,6 +11,7 @@ EXAMPLES = """\b
 Examples:
   wmel sweep --env maze_toy --plan-horizons 5,10,15,20,30 --output sweep.json
   wmel sweep --env two_room_toy --policy cem --plan-horizons 4,8,16 --epsilon 0.05
+  wmel sweep --env dmc_acrobot --policy cem --init fixed --plan-horizons 1,5,10,15
   wmel sweep --env maze_toy --episodes-per-point 500 --markdown sweep.md
 """
 
@@ -20,7 +21,14 @@ def sweep(
     policy: options.Policy = "tabular-world-model",
     plan_horizons: Annotated[str, typer.Option(help="Planning horizons, separated by commas.")] = "5,10,15,20,30",
     episodes_per_point: Annotated[int, count("--episodes-per-point", "Episodes per planning horizon.")] = 30,
-    episode_horizon: Annotated[int, count("--episode-horizon", "Steps an episode may take.")] = 80,
+    episode_horizon: Annotated[
+        int | None,
+        count("--episode-horizon", "Steps an episode may take.  [default: 80, or what the environment allows if more]"),
+    ] = None,
+    init: options.Init = None,
+    success: options.Success = None,
+    stop: options.StopAt = None,
+    objective: options.Objective = None,
     epsilon: Annotated[
         float,
         typer.Option(parser=number, metavar="<float>", help="Success a longer horizon must add to count as better."),
@@ -55,18 +63,20 @@ def sweep(
     inputs.check_outputs(output, markdown)
     check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
-    world = catalog.environment(env, **grid)
-    settings = inputs.given(candidates=candidates, model=inputs.own_model(model))
+    world = catalog.environment(env, **grid, **inputs.given(init=init))
+    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model))
     with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
         points = horizon_sweep(
             world,
             lambda plan_horizon: catalog.policy(policy, world, plan_horizon=plan_horizon, **settings),
             horizons,
             episodes_per_point=episodes_per_point,
-            episode_horizon=episode_horizon,
+            episode_horizon=max(80, world.spec.max_steps) if episode_horizon is None else episode_horizon,
             perturb_prob=perturb_prob,
             perturbation=inputs.perturbation(perturbation, perturb_prob),
             seed=seed,
+            criterion=inputs.criterion(success),
+            stop=stop,
             progress=advance,
         )
     record = sweep_record(points, epsilon=epsilon, layout=grid.get("layout"))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wmel.closed_loop import judge
 from wmel.closed_loop.latency import THREADS
+from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.run import episode_seeds, run_episodes
-from wmel.contract.criterion import Stop
+from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance, Perturbation
 from wmel.contract.policy import Policy
@@ -32,6 +34,8 @@ class BenchmarkRunner:
     perturb_prob: float = 0.0
     perturbation: Perturbation | None = None
     seed: int | None = None
+    criterion: Criterion | None = None  # None: the environment's own
+    stop: Stop | str | None = None  # None: at a success that is established at once, else at the end
     block: int = 512
     timed_decisions: int = 100
 
@@ -42,18 +46,23 @@ class BenchmarkRunner:
             return None
         return Disturbance(self.perturbation or EnvPerturbation(), self.perturb_prob)
 
-    def run(self, progress: Callable[[int], None] = lambda finished: None) -> Run:
-        """Run the episodes; `progress` is told how many have just finished."""
+    def run(self, progress: Callable[[float], None] = lambda finished: None, record: Trajectories | None = None) -> Run:
+        """Run the episodes; `progress` is told what share of how many has just been done, `record` every step."""
         seed, disturbance = secrets.randbelow(2**31) if self.seed is None else self.seed, self.disturbance
+        criterion = self.criterion or self.environment.default_criterion
+        stop = judge.stop_rule(criterion, self.stop)
         table = run_episodes(
             self.environment,
             self.policy,
             episode_seeds(seed, self.episodes),
+            criterion=criterion,
+            stop=stop,
             max_steps=self.horizon,
             disturbance=disturbance,
             block=self.block,
             timed_decisions=self.timed_decisions,
             progress=progress,
+            record=record,
         )
         return Run(
             environment_name=self.environment.spec.name,
@@ -64,8 +73,9 @@ class BenchmarkRunner:
             horizon=self.horizon,
             perturb_prob=self.perturb_prob,
             perturbation=None if disturbance is None else disturbance.perturbation.name,
-            success=str(self.environment.default_criterion),
-            stop=Stop.SUCCESS,
+            init=self.environment.spec.init,
+            success=None if criterion is None else str(criterion),
+            stop=stop,
             latency_threads=THREADS,
             table=self._with_unperturbed(table),
         )
@@ -79,6 +89,8 @@ class BenchmarkRunner:
             self.environment,
             self.policy,
             table["episode_seed"][struck],
+            criterion=self.criterion,
+            stop=self.stop,
             max_steps=self.horizon,
             block=self.block,
             timed_decisions=0,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Perturbation
 from wmel.contract.policy import Policy
@@ -20,8 +21,10 @@ def horizon_sweep(
     perturb_prob: float = 0.0,
     perturbation: Perturbation | None = None,
     seed: int = 0,
+    criterion: Criterion | None = None,
+    stop: Stop | str | None = None,
     timed_decisions: int = 100,
-    progress: Callable[[int], None] = lambda finished: None,
+    progress: Callable[[float], None] = lambda finished: None,
 ) -> list[SweepPoint]:
     """Run `policy_at(h)` for each planning horizon h, in increasing order."""
     if not plan_horizons:
@@ -40,6 +43,8 @@ def horizon_sweep(
             perturb_prob=perturb_prob,
             perturbation=perturbation,
             seed=seed,
+            criterion=criterion,
+            stop=stop,
             timed_decisions=timed_decisions,
         )
         points.append(SweepPoint(horizon, runner.run(progress)))

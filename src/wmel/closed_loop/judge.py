@@ -3,15 +3,24 @@
 import numpy as np
 
 from wmel.contract.criterion import Criterion, Stop, When
-from wmel.errors import BadInput
+from wmel.errors import BadInput, chosen
 
 
-def check(criterion: Criterion, stop: Stop) -> None:
-    """Refuse a criterion that the stop rule makes meaningless."""
-    if stop is Stop.SUCCESS and criterion.when is not When.FIRST:
+def stop_rule(criterion: Criterion | None, stop: Stop | str | None) -> Stop:
+    """The rule asked for, or the one that fits: stop at a success that is established at once, else run to the end.
+
+    Refused: a rule that makes the criterion meaningless.
+    """
+    if stop is None:
+        return Stop.SUCCESS if criterion is not None and criterion.when is When.FIRST else Stop.HORIZON
+    stop = chosen(Stop, stop)
+    if stop is Stop.SUCCESS and criterion is None:
+        raise BadInput("without a criterion there is no success to stop at: give one, or stop = horizon")
+    if stop is Stop.SUCCESS and criterion is not None and criterion.when is not When.FIRST:
         raise BadInput(
             f"success '{criterion}' is judged over whole episodes: it needs stop = horizon, got stop = success"
         )
+    return stop
 
 
 def held(criterion: Criterion, quantities: dict[str, np.ndarray]) -> np.ndarray:

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from wmel.arrays import Array, take_rows
 from wmel.closed_loop.attribution import attributed
 from wmel.contract.policy import Percept, Policy
 from wmel.randomness import Streams
+from wmel.threads import limited_to
 
 WARM_UPS = 3
 THREADS = 1
@@ -54,7 +54,7 @@ def decision_times(policy: Policy, sample: DecisionSample) -> list[tuple[int, fl
     """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread; one that now fails is left out."""
     if not sample.kept:
         return []
-    with threadpool_limits(limits=THREADS):
+    with limited_to(THREADS):
         attributed(lambda rows: [_seconds(policy, sample.kept[0]) for _ in range(WARM_UPS)], np.arange(1))
         timed = [attributed(lambda rows, one=one: _seconds(policy, one), np.arange(1)) for one in sample.kept]
     return [

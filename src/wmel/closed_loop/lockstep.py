@@ -9,7 +9,9 @@ from wmel.closed_loop import judge
 from wmel.closed_loop.attribution import attributed
 from wmel.closed_loop.checks import check_memory, check_moment, check_quantities, check_rows, checked_decision
 from wmel.closed_loop.disturbed import seen_through, strike_steps
+from wmel.closed_loop.earnings import Earnings
 from wmel.closed_loop.latency import DecisionSample
+from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.steps import Reached, Rules, Thought
 from wmel.contract.criterion import Stop
 from wmel.contract.perturbation import Delivery, Moment, Perturbation
@@ -28,13 +30,17 @@ class Lockstep:
         seeds: np.ndarray,
         first_episode: int,
         sample: DecisionSample,
-        progress: Callable[[int], None],
+        progress: Callable[[float], None],
+        record: Trajectories | None = None,
     ):
         self.rules, self.sample, self.first_episode, self.progress = rules, sample, first_episode, progress
+        self.record = record
         actions, count = rules.environment.spec.actions, len(seeds)
         self.now, self.running = 0, np.arange(count)
         self.columns = blank_columns(count)
         self.columns["episode_seed"][:] = seeds
+        self.columns["judged"][:] = rules.criterion is not None
+        self.earnings = Earnings(count)
         self.states = np.empty((count, 0))
         self.memory: dict[str, Array] | None = None
         self.before: dict[str, Array] | None = None  # the memory as this step found it
@@ -70,7 +76,8 @@ class Lockstep:
             self.states = np.zeros((len(self.length), states.shape[1]), states.dtype)
             self.states[outcome.rows] = states
             quantities = join_rows([start.quantities for _, start in outcome.pieces])
-            self.columns["pre_solved"][outcome.rows] = judge.held(self.rules.criterion, quantities)
+            if self.rules.criterion is not None:
+                self.columns["pre_solved"][outcome.rows] = judge.held(self.rules.criterion, quantities)
 
     def _start_states(self, rows: np.ndarray) -> Reached:
         """Start states, and the quantities of doing nothing there."""
@@ -187,8 +194,12 @@ class Lockstep:
         moved = self.running[outcome.rows]
         self._leave({int(self.running[place]): message for place, message in outcome.errors.items()})
         self.now += 1
+        self.progress(len(moved) / self.rules.max_steps)
         if outcome.pieces:
-            self.states[moved] = np.concatenate([after.states for _, after in outcome.pieces])
+            states = np.concatenate([after.states for _, after in outcome.pieces])
+            if self.record is not None:
+                self.record.add(self.first_episode + moved, values[outcome.rows], self.states[moved], states)
+            self.states[moved] = states
             self.last_action[moved] = actions[outcome.rows]
             self.place[moved] += 1
             self._judge(join_rows([after.quantities for _, after in outcome.pieces]))
@@ -212,11 +223,12 @@ class Lockstep:
     def _judge(self, quantities: dict[str, np.ndarray]) -> None:
         """Note successes and returns of the running rows, and let the finished ones leave."""
         rows, criterion, is_last_step = self.running, self.rules.criterion, self.now == self.rules.max_steps
-        if "reward" in quantities and self.rules.stop is Stop.HORIZON:
-            earned = self.columns["return"][rows] if self.now > 1 else 0.0
-            self.columns["return"][rows] = earned + quantities["reward"]
-        self.streak[rows] = np.where(judge.held(criterion, quantities), self.streak[rows] + 1, 0)
-        new = rows[judge.succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
+        if "reward" in quantities:
+            self.earnings.add(rows, self.now, quantities["reward"])
+        new = rows[:0]
+        if criterion is not None:
+            self.streak[rows] = np.where(judge.held(criterion, quantities), self.streak[rows] + 1, 0)
+            new = rows[judge.succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
         self.columns["success"][new] = True
         self.columns["first_success_step"][new] = self.now
         ended = rows if is_last_step else new if self.rules.stop is Stop.SUCCESS else rows[:0]
@@ -226,8 +238,10 @@ class Lockstep:
         """Close the rows of finished episodes, with what went wrong where something did."""
         if not ended:
             return
-        self.progress(len(ended))
+        self.progress(len(ended) * (1 - self.now / self.rules.max_steps))
         rows = np.array(list(ended))
+        whole = self.rules.stop is Stop.HORIZON and self.now == self.rules.max_steps
+        self.earnings.close(self.columns, rows, self.now, whole=whole)
         self.columns["steps"][rows] = self.now
         self.columns["error"][rows] = list(ended.values())
         self._fail(rows[[bool(message) for message in ended.values()]])

@@ -7,13 +7,14 @@ import numpy as np
 from wmel.closed_loop import judge
 from wmel.closed_loop.latency import DecisionSample, decision_times
 from wmel.closed_loop.lockstep import Lockstep
+from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.steps import Rules
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Policy
 from wmel.episodes import EpisodeTable, stacked
-from wmel.errors import BadInput, chosen, require, require_whole
+from wmel.errors import BadInput, require, require_whole
 
 EPISODES_PER_SEED = 100_000
 
@@ -33,34 +34,33 @@ def run_episodes(
     episode_seeds: Sequence[int] | np.ndarray,
     *,
     criterion: Criterion | None = None,
-    stop: Stop = Stop.SUCCESS,
+    stop: Stop | str | None = None,
     max_steps: int | None = None,
     disturbance: Disturbance | None = None,
     block: int = 64,
     timed_decisions: int = 100,
-    progress: Callable[[int], None] = lambda finished: None,
+    progress: Callable[[float], None] = lambda finished: None,
+    record: Trajectories | None = None,
 ) -> EpisodeTable:
     """Run one episode per seed; `block` of them step together, which changes speed and never a row.
 
     Of its decisions `timed_decisions`, or up to twice as many, are timed for latency, all if there are fewer;
-    `progress` is told how many episodes have just finished.
+    `progress` is told what share of how many episodes has just been done. Without a criterion, given or the
+    environment's own, nothing is judged and every episode runs to its end. `record` is handed every step.
     """
     seeds = _checked_seeds(episode_seeds)
     require_whole(block, "block")
     steps = environment.spec.max_steps if max_steps is None else max_steps
     require_whole(steps, "the episode horizon")
-    stop = chosen(Stop, stop)
     criterion = criterion or environment.default_criterion
-    if criterion is None:
-        raise BadInput(f"{environment.spec.name} has no success criterion of its own: pass one")
-    judge.check(criterion, stop)
+    stop = judge.stop_rule(criterion, stop)
     if disturbance is not None:
         disturbance.perturbation.check(environment)
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
     sample, tables = DecisionSample(timed_decisions), []
     for first in range(0, len(seeds), block):
-        tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress).run())
+        tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
     return _with_costs(stacked(tables), policy, sample)
 
 

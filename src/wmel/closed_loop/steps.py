@@ -17,7 +17,7 @@ class Rules:
 
     environment: Environment
     policy: Policy
-    criterion: Criterion
+    criterion: Criterion | None
     stop: Stop
     max_steps: int
     disturbance: Disturbance | None = None

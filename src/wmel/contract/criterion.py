@@ -1,5 +1,6 @@
 """When an episode has succeeded, and when it stops."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -37,6 +38,22 @@ class Criterion:
         object.__setattr__(self, "when", chosen(When, self.when))
         require_whole(self.steps, "the steps of a sustained success")
         require(self.steps == 1 or self.when is When.SUSTAINED, "only a sustained success takes steps", self.steps)
+
+    @classmethod
+    def parse(cls, text: str) -> "Criterion":
+        """A criterion as `str` writes it: reward>=0.6, distance<=0@at_end, reward>=0.6@sustained:10."""
+        bounded, _, moment = text.replace(" ", "").partition("@")
+        sign = ">=" if ">=" in bounded else "<="
+        quantity, _, bound = bounded.partition(sign)
+        when, _, steps = moment.partition(":")
+        try:
+            limit, in_a_row = float(bound), int(steps) if steps else 1
+        except ValueError:
+            quantity = ""
+        if not quantity or not math.isfinite(limit):
+            raise BadInput(f"{text!r} is no criterion of success; write one like 'reward>=0.6' or 'distance<=0@at_end'")
+        bounds = {"at_least": limit} if sign == ">=" else {"at_most": limit}
+        return cls(quantity, **bounds, when=chosen(When, when or When.FIRST), steps=in_a_row)
 
     def __str__(self) -> str:
         bound = f">={self.at_least:g}" if self.at_least is not None else f"<={self.at_most:g}"

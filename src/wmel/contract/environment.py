@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from wmel.arrays import Array
 from wmel.contract.criterion import Criterion
 from wmel.contract.spaces import Space
 from wmel.randomness import Streams
@@ -22,6 +23,8 @@ class EnvironmentSpec:
     idle: np.ndarray | None = None  # the action [A], as it travels, that does nothing, where there is one
     step_ms: float | None = None  # time one step stands for, where it stands for time
     single_start: bool = False  # every episode starts in the same state
+    init: str | None = None  # how starts are chosen, where there is a choice: task or fixed
+    objectives: tuple[str, ...] = ("goal-distance",)  # what a planner may minimise here, the default first
 
 
 class Environment(Protocol):
@@ -78,6 +81,15 @@ class Recoverable(Protocol):
 
     def recover(self, observations: np.ndarray) -> np.ndarray:
         """observations [B,O] -> states [B,S]"""
+        ...
+
+
+@runtime_checkable
+class RewardsObservations(Protocol):
+    """An environment whose reward is a formula of what is observed after a step and of the action."""
+
+    def reward_of(self, observations: Array, actions: Array) -> Array:
+        """observations [...,O], action values [...,A] -> rewards [...]"""
         ...
 
 

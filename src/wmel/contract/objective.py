@@ -1,6 +1,6 @@
 """What a planner is to minimise along an imagined trajectory, and how steps become one number."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from wmel.arrays import Array
@@ -26,6 +26,14 @@ class DiscountedSum:
 
 
 Reduction: TypeAlias = ClosestApproach | DiscountedSum
+
+
+@dataclass(frozen=True)
+class ModelReward:
+    """Not a score of observations but the reward the model itself gives: a gap under it is of model and score."""
+
+    reduction: Reduction = field(default_factory=DiscountedSum)
+    name: str = "model-reward"
 
 
 class Objective(Protocol):

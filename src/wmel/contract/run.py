@@ -20,7 +20,8 @@ class Run:
     horizon: int
     perturb_prob: float
     perturbation: str | None
-    success: str
+    init: str | None  # where episodes start, where there is a choice
+    success: str | None  # None: no criterion was given
     stop: Stop
     latency_threads: int
     table: EpisodeTable

@@ -34,6 +34,15 @@ class WorldModel(Protocol):
 
 
 @runtime_checkable
+class RewardsItself(Protocol):
+    """A model that says what reward it expects."""
+
+    def rewards(self, trajectory: Array, actions: Array) -> Array:
+        """latents [M,H+1,Z], the start included, actions [M,H,A] -> rewards of steps 1..H [M,H]"""
+        ...
+
+
+@runtime_checkable
 class RollsOut(Protocol):
     """A model that imagines whole action sequences faster than step by step."""
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, repeat_rows
-from wmel.contract.objective import Objective
+from wmel.contract.abilities import able
+from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import CandidateCosts
 from wmel.contract.spaces import Box, Space
-from wmel.contract.world_model import WorldModel
+from wmel.contract.world_model import RewardsItself, WorldModel
 from wmel.models.reductions import reduced
 from wmel.models.rollout import decoded, rollout
 
@@ -21,7 +22,7 @@ class ImaginedCost:
     """
 
     model: WorldModel
-    objective: Objective
+    objective: Objective | ModelReward
     space: Space
     latents: Array  # [B,Z]
     goals: Array  # [B,G]
@@ -44,10 +45,17 @@ class ImaginedCost:
         by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
         values = self.space.as_values(by_step).swapaxes(0, 1)
         latents, goals = (_spread(rows, start, count, len(actions)) for rows in (self.latents, self.goals))
-        trajectory = rollout(self.model, latents, model_input(self.model, self.space, by_step.swapaxes(0, 1), values))
+        inputs = model_input(self.model, self.space, by_step.swapaxes(0, 1), values)
+        trajectory = rollout(self.model, latents, inputs)
+        return reduced(self.objective.reduction, self._costs(trajectory, inputs, values, goals))
+
+    def _costs(self, trajectory: Array, inputs: Array, values: Array, goals: Array) -> Array:
+        """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
+        if isinstance(self.objective, ModelReward):
+            assert able(self.model, RewardsItself), "a policy checks that its model has a reward"
+            return -self.model.rewards(trajectory, inputs)
         observations = decoded(self.model, trajectory)
-        costs = self.objective.costs(observations, values, as_like(goals, observations))
-        return reduced(self.objective.reduction, costs)
+        return self.objective.costs(observations, values, as_like(goals, observations))
 
 
 def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:

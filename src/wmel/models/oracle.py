@@ -37,6 +37,16 @@ class Oracle:
     def decode(self, latents: np.ndarray) -> np.ndarray:
         return self.environment.observe(latents)
 
+    def rewards(self, trajectory: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """The environment's own reward of every imagined step."""
+        by_step = trajectory.swapaxes(0, 1)
+        before, after = (part.reshape(-1, trajectory.shape[-1]) for part in (by_step[:-1], by_step[1:]))
+        values = actions.swapaxes(0, 1).reshape(len(after), -1)
+        quantities = self.environment.quantities(before, values, after)
+        if "reward" not in quantities:
+            raise BadInput(f"{self.environment.spec.name} gives no reward; choose another objective")
+        return quantities["reward"].reshape(by_step.shape[0] - 1, -1).T
+
     def rollout(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
         if able(self.environment, RollsStates):
             return self.environment.rollout(latents, actions)

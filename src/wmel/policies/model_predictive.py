@@ -6,11 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows
+from wmel.contract.abilities import able
 from wmel.contract.environment import EnvironmentSpec
-from wmel.contract.objective import Objective
+from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.world_model import WorldModel
+from wmel.contract.world_model import RewardsItself, WorldModel
 from wmel.errors import BadInput, BadModel, require, require_whole
 from wmel.models.imagined_cost import ImaginedCost
 from wmel.policies.planned import planned_decision
@@ -26,13 +27,15 @@ class ModelPredictive:
     name: str
     environment: EnvironmentSpec
     model: WorldModel
-    objective: Objective
+    objective: Objective | ModelReward
     planner: Planner
     execute: int | None = None
 
     def __post_init__(self):
         if self.execute is not None:
             require_whole(self.execute, "execute")
+        if isinstance(self.objective, ModelReward) and not able(self.model, RewardsItself):
+            raise BadInput(f"{self.model.spec.name} has no reward of its own, as objective model-reward needs")
         if self.planner.warm_start and self.execute is None:
             raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")
 

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from wmel import catalog
 from wmel.catalog import PLANNERS
 from wmel.contract.environment import Environment
 from wmel.contract.planner import Planner
+from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
-from wmel.objectives.goal_distance import GoalDistance
 from wmel.policies.four_methods import FourMethodsPolicy
 from wmel.policies.model_predictive import ModelPredictive
 from wmel.policies.own_model import adapted_model
@@ -21,6 +22,7 @@ def planning(
     execute: int | None = None,
     warm_start: bool | None = None,
     knots: int | None = None,
+    objective: str | None = None,
     model: Any = None,
     name: str | None = None,
 ) -> ModelPredictive | FourMethodsPolicy:
@@ -35,11 +37,16 @@ def planning(
     if "horizon" in PLANNERS.settings_of(planner):
         settings["horizon"] = plan_horizon
     chosen = PLANNERS.build(planner, **settings)
-    return planned_with(name or planner, environment, chosen, Oracle(environment) if model is None else model, execute)
+    model = Oracle(environment) if model is None else model
+    return planned_with(name or planner, environment, chosen, model, execute=execute, objective=objective)
 
 
 def tabular_world_model(
-    environment: Environment, plan_horizon: int = 20, candidates: int = 200, model: Any = None
+    environment: Environment,
+    plan_horizon: int = 20,
+    candidates: int = 200,
+    objective: str | None = None,
+    model: Any = None,
 ) -> ModelPredictive | FourMethodsPolicy:
     """The documents' planner: random shooting, each plan executed whole."""
     return planning(
@@ -47,16 +54,29 @@ def tabular_world_model(
         planner="random-shooting",
         plan_horizon=plan_horizon,
         candidates=candidates,
+        objective=objective,
         model=model,
         name="tabular-world-model",
     )
 
 
 def planned_with(
-    name: str, environment: Environment, planner: Planner, model: Any, execute: int | None
+    name: str,
+    environment: Environment,
+    planner: Planner,
+    model: Any,
+    *,
+    execute: int | None = None,
+    objective: str | None = None,
 ) -> ModelPredictive | FourMethodsPolicy:
-    """A planner over a model of any of the three ways."""
+    """A planner over a model of any of the three ways; the objective is the environment's first unless one is named.
+
+    An object of four methods scores by itself and takes none.
+    """
     way, adapted = adapted_model(model)
     if way == "four methods":
+        if objective is not None:
+            raise BadInput(f"a model of four methods scores by its own `score`; objective '{objective}' has no use")
         return FourMethodsPolicy(name, environment.spec, adapted, planner, execute)
-    return ModelPredictive(name, environment.spec, adapted, GoalDistance(), planner, execute)
+    score = catalog.objective(objective or environment.spec.objectives[0], environment)
+    return ModelPredictive(name, environment.spec, adapted, score, planner, execute)

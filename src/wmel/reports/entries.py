@@ -1,6 +1,7 @@
 """Between the values wmel computes with and the entries its records hold."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,11 @@ def estimate_from(entry: EstimateEntry) -> Estimate:
 
 
 def scorecard_entry(card: Scorecard) -> ScorecardEntry:
-    success = card["success_rate"].value
-    assert success is not None, "a run has at least one episode"
     return ScorecardEntry(
         policy_name=card.policy_name,
         episodes=card.episodes,
-        success_rate=success,
+        success_rate=card["success_rate"].value,
+        average_return=card["average_return"].value,
         average_steps_to_success=card["average_steps_to_success"].value,
         average_planning_latency_ms=card["average_planning_latency_ms"].value,
         average_compute_per_decision=card["average_compute_per_decision"].value,
@@ -40,27 +40,29 @@ def episode_entries(table: EpisodeTable) -> list[EpisodeEntry]:
 
 def episode_table(entries: list[EpisodeEntry]) -> EpisodeTable:
     """The table the entries were made from."""
-    missing = {
-        "first_success_step": -1,
-        "declared_compute": math.nan,
-        "return": math.nan,
-        "unperturbed_success": math.nan,
-        "error": "",
-    }
-    columns = {}
-    for name, kind in COLUMNS.items():
-        column = np.empty(len(entries), dtype=kind)
-        for row, entry in enumerate(entries):
-            value = getattr(entry, "return_" if name == "return" else name)
-            column[row] = missing[name] if value is None else tuple(value) if isinstance(value, list) else value
-        columns[name] = column
+    columns = {name: np.empty(len(entries), dtype=kind) for name, kind in COLUMNS.items()}
+    for row, entry in enumerate(entries):
+        for name, value in _table_row(entry).items():
+            columns[name][row] = value
     return EpisodeTable(columns)
+
+
+def _table_row(entry: EpisodeEntry) -> dict[str, Any]:
+    """What the entry says of each column; null becomes what the column marks as missing."""
+    missing = {"first_success_step": -1, "error": "", "success": False, "rewards": None}
+    said = {name: getattr(entry, name) for name in COLUMNS if name not in ("judged", "return")} | {
+        "judged": entry.success is not None,
+        "return": entry.return_,
+        "planning_latencies_ms": tuple(entry.planning_latencies_ms),
+        "rewards": None if entry.rewards is None else np.array(entry.rewards),
+    }
+    return {name: missing.get(name, math.nan) if value is None else value for name, value in said.items()}
 
 
 def _episode_entry(row: dict) -> EpisodeEntry:
     return EpisodeEntry(
         episode_seed=int(row["episode_seed"]),
-        success=bool(row["success"]),
+        success=bool(row["success"]) if row["judged"] else None,
         steps=int(row["steps"]),
         first_success_step=int(row["first_success_step"]) if row["first_success_step"] > 0 else None,
         plan_calls=int(row["plan_calls"]),
@@ -72,6 +74,7 @@ def _episode_entry(row: dict) -> EpisodeEntry:
         recovered=bool(row["perturbed"] and row["success"]),
         unperturbed_success=None if math.isnan(row["unperturbed_success"]) else bool(row["unperturbed_success"]),
         error=row["error"] or None,
+        rewards=None if row["rewards"] is None else row["rewards"].tolist(),
         planning_latencies_ms=list(row["planning_latencies_ms"]),
     )
 

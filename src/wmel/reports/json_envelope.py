@@ -34,7 +34,8 @@ class ScorecardEntry(Entry):
 
     policy_name: str
     episodes: Positive
-    success_rate: float
+    success_rate: float | None  # null: no criterion was given
+    average_return: float | None
     average_steps_to_success: float | None
     average_planning_latency_ms: float | None
     average_compute_per_decision: float | None
@@ -46,7 +47,7 @@ class EpisodeEntry(Entry):
     """One episode."""
 
     episode_seed: Seed
-    success: bool
+    success: bool | None  # null: no criterion was given
     steps: Count
     first_success_step: Positive | None
     plan_calls: Count
@@ -58,17 +59,20 @@ class EpisodeEntry(Entry):
     recovered: bool
     unperturbed_success: bool | None
     error: str | None
+    rewards: list[float] | None  # of every step
     planning_latencies_ms: list[Amount]
 
     @model_validator(mode="after")
     def _is_one_story(self) -> "EpisodeEntry":
-        if self.success != (self.first_success_step is not None):
+        if bool(self.success) != (self.first_success_step is not None):
             raise ValueError("an episode succeeds exactly if it has a first success step")
+        if self.rewards is not None and len(self.rewards) != self.steps:
+            raise ValueError("an episode has one reward for each of its steps")
         if self.first_success_step is not None and self.first_success_step > self.steps:
             raise ValueError("the first success step lies beyond the last step")
         if self.success and self.error is not None:
             raise ValueError("an episode that broke did not succeed")
-        if self.recovered != (self.perturbed and self.success):
+        if self.recovered != (self.perturbed and bool(self.success)):
             raise ValueError("recovered means perturbed and successful")
         return self
 
@@ -90,11 +94,13 @@ class Metadata(Entry):
     perturb_prob: Annotated[float, Field(ge=0, le=1)]
     perturbation: str | None
     metrics: list[str]  # asked for beside the usual ones
-    success: str
+    init: Literal["task", "fixed"] | None  # where episodes start, where there is a choice
+    success: str | None  # null: no criterion was given
     stop: Literal["success", "horizon"]
     latency_threads: Positive
     python: str
     numpy: str
+    mujoco: str | None  # null: not used
 
 
 class RunMetadata(Metadata):

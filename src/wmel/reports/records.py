@@ -2,6 +2,7 @@
 
 import math
 import platform
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -194,11 +195,13 @@ def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str,
         "perturb_prob": run.perturb_prob,
         "perturbation": run.perturbation,
         "metrics": list(metrics),
+        "init": run.init,
         "success": run.success,
         "stop": run.stop.value,
         "latency_threads": run.latency_threads,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "mujoco": version("mujoco") if "mujoco" in sys.modules else None,
     }
 
 

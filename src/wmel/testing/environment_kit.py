@@ -136,13 +136,22 @@ def _branching(environment: Any) -> Finding:
 
 
 def _sequences(environment: Any) -> Finding:
-    """Whole sequences equal their steps"""
+    """Whole sequences show what their steps show"""
     states, values, start = _states(environment), _values(environment), environment.reset(SEEDS)
     if not able(environment, RollsStates):
         return Finding("", note="not claimed: no rollout")
-    return compared(
-        "", states, environment.rollout(start, values), "rollout and step disagree; they must be one physics"
-    )
+    rolled = environment.rollout(start, values)
+    if np.shape(rolled) != states.shape:
+        return Finding(f"rollout must return states {states.shape}, the start included, got {np.shape(rolled)}")
+    stepped, imagined = (_shown(environment, trajectory, values) for trajectory in (states, rolled))
+    return compared("", stepped, imagined, "rollout and step disagree; they must be one physics")
+
+
+def _shown(environment: Any, trajectory: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Observations and quantities along trajectories [B,STEPS+1,S]: [B*STEPS, ...]"""
+    before, after = (part.reshape(-1, trajectory.shape[-1]) for part in (trajectory[:, :-1], trajectory[:, 1:]))
+    named = environment.quantities(before, values.reshape(len(after), -1), after)
+    return np.concatenate([environment.observe(after), *(named[name][:, None] for name in named)], axis=1)
 
 
 def _pushes(environment: Any) -> Finding:

@@ -19,6 +19,7 @@ MIXED = table(
     perturbed=RNG.random(40) < 0.7,
     unperturbed_success=(RNG.random(40) < 0.9) * 1.0,
     error=RNG.choice(["", "", "broken"], 40),
+    **{"return": RNG.random(40)},
     planning_latencies_ms=[tuple(RNG.random(5)) for _ in range(40)],
 )
 

@@ -1,10 +1,12 @@
 """Perturbation recovery: of the episodes that were struck, how many still succeed?"""
 
+from wmel.analysis.metrics.judged import needs_criterion
 from wmel.episodes import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 
 
+@needs_criterion
 def perturbation_recovery_rate(table: EpisodeTable) -> Estimate:
     """Share of struck episodes that succeed; one that ended before its perturbation does not count."""
     struck = table.where(perturbed=True)

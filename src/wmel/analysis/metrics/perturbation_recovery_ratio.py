@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from wmel.analysis.metrics.judged import needs_criterion
 from wmel.episodes import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 
+@needs_criterion
 def perturbation_recovery_ratio(table: EpisodeTable) -> Estimate:
     """Success of the struck episodes over that of the same seeds without the perturbation."""
     struck = table.where(perturbed=True)

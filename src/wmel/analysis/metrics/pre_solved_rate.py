@@ -1,10 +1,12 @@
 """Pre-solved starts: how many episodes would succeed by doing nothing?"""
 
+from wmel.analysis.metrics.judged import needs_criterion
 from wmel.episodes import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 
 
+@needs_criterion
 def pre_solved_rate(table: EpisodeTable) -> Estimate:
     """Share of start states in which the criterion already holds."""
     if len(table) == 0:

@@ -1,10 +1,12 @@
 """Action success rate: how often did the agent reach the goal?"""
 
+from wmel.analysis.metrics.judged import needs_criterion
 from wmel.episodes import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 
 
+@needs_criterion
 def success_rate(table: EpisodeTable) -> Estimate:
     """Share of episodes that succeed; one that broke counts as a failure."""
     if len(table) == 0:

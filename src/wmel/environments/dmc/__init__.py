@@ -1,0 +1,1 @@
+"""DeepMind Control."""

@@ -1,0 +1,35 @@
+"""ball_in_cup catch: swing a ball on a string into the cup it hangs from."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from wmel.arrays import Array, namespace_of
+from wmel.environments.dmc.formula import Rows
+
+CUP_HEIGHT, BALL_HEIGHT = 0.6 - 0.05, 0.2  # of the middle of the cup and of the ball, joints at zero
+ROOM = 0.05 - 0.025  # the cup's half-width less the ball's radius
+
+
+@dataclass(frozen=True)
+class BallInCup:
+    """Cup and ball are seen where they are."""
+
+    sensors: ClassVar[tuple[str, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = (
+        "cup_x", "cup_z", "ball_x", "ball_z", "velocity_cup_x", "velocity_cup_z", "velocity_ball_x", "velocity_ball_z",
+    )  # fmt: skip
+
+    def observe(self, rows: Rows) -> np.ndarray:
+        return np.concatenate([rows.positions, rows.velocities], axis=1)
+
+    def reward(self, rows: Rows) -> np.ndarray:
+        return self.reward_of(self.observe(rows), rows.controls)
+
+    def reward_of(self, observations: Array, controls: Array) -> Array:
+        """The ball is in the cup."""
+        sideways = observations[..., 0] - observations[..., 2]
+        up = (CUP_HEIGHT + observations[..., 1]) - (BALL_HEIGHT + observations[..., 3])
+        inside = (abs(sideways) < ROOM) & (abs(up) < ROOM)
+        return namespace_of(observations).where(inside, 1.0, 0.0)

@@ -1,0 +1,115 @@
+"""DeepMind Control tasks as pure batched environments."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from wmel.arrays import Array
+from wmel.contract.criterion import Criterion
+from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.spaces import Box, Finite
+from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
+from wmel.environments.dmc.installed import check_installed
+from wmel.errors import require, require_whole
+
+if TYPE_CHECKING:
+    from wmel.environments.dmc.suite import SuiteTask
+
+Init = Literal["task", "fixed"]
+FIXED_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class DmcEnvironment:
+    """`init` says where episodes start: drawn from the task by their seeds, or all in the start of task seed 0."""
+
+    name: str
+    task: str  # domain-task
+    init: Init = "task"
+    max_steps: int = 1000
+    actions: Finite | None = None  # None: the task's own box
+    default_criterion: Criterion | None = None
+    objectives: tuple[str, ...] = ("model-reward",)
+
+    def __post_init__(self):
+        require(self.init in ("task", "fixed"), "init must be 'task' or 'fixed'", self.init)
+        require_whole(self.max_steps, "max_steps")
+        check_installed()
+
+    @cached_property
+    def spec(self) -> EnvironmentSpec:
+        return EnvironmentSpec(
+            self.name,
+            self._suite.names,
+            self.actions or Box(*self._suite.bounds),
+            self.max_steps,
+            idle=self._idle,
+            step_ms=self._suite.milliseconds,
+            single_start=self.init == "fixed",
+            init=self.init,
+            objectives=self.objectives,
+        )
+
+    def reset(self, seeds: np.ndarray) -> np.ndarray:
+        if self.init == "fixed":
+            return np.repeat(self._fixed_start[None], len(seeds), axis=0)
+        return np.stack([self._suite.reset(int(seed)) for seed in seeds])
+
+    def step(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return self._suite.batch.step(states, actions)
+
+    def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """states [M,S], actions [M,H,A] -> states [M,H+1,S], to be observed and not to be stepped on."""
+        return self._suite.batch.rollout(states, actions)
+
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        return self._suite.observe(states)
+
+    def goals(self, states: np.ndarray) -> np.ndarray:
+        """None: what a task wants is in its reward. [B,0]"""
+        return np.empty((len(states), 0))
+
+    def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
+        """`reward`: the task's own."""
+        return {"reward": self._suite.reward(next_states)}
+
+    @cached_property
+    def _fixed_start(self) -> np.ndarray:
+        return self._suite.reset(FIXED_SEED)
+
+    @property
+    def _idle(self) -> np.ndarray:
+        """No control: the action of value 0, as it travels."""
+        if self.actions is None:
+            return np.zeros(len(self._suite.bounds[0]), np.float32)
+        assert self.actions.values is not None
+        return np.array([int(np.flatnonzero(~self.actions.values.any(axis=1))[0])])
+
+    @cached_property
+    def _suite(self) -> "SuiteTask":
+        from wmel.environments.dmc.suite import suite_task  # where mujoco and dm_control are imported
+
+        return suite_task(self.task)
+
+
+class RewardedByObservation(DmcEnvironment):
+    """A task whose reward is a formula of what is observed after a step and of the action."""
+
+    def reward_of(self, observations: Array, actions: Array) -> Array:
+        """observations [...,O], action values [...,A] -> rewards [...]"""
+        formula = self._suite.formula
+        assert isinstance(formula, RewardFormula), self.task
+        return formula.reward_of(observations, actions)
+
+
+class RecoverableByObservation(RewardedByObservation):
+    """A task whose observation also tells its state."""
+
+    def recover(self, observations: np.ndarray) -> np.ndarray:
+        """observations [B,O] -> states [B,S], at rest as to warm start, control and clock"""
+        states, formula = np.zeros((len(observations), self._suite.batch.layout.width)), self._suite.formula
+        assert isinstance(formula, RecoveryFormula), self.task
+        formula.recover(observations, self._suite.rows(states))
+        return states

@@ -1,0 +1,149 @@
+"""A task of the DeepMind Control Suite, loaded once per process, as functions of state rows."""
+
+# pyright: reportAttributeAccessIssue=false
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import mujoco
+import numpy as np
+from absl import logging
+
+from wmel.environments.dmc.formula import Formula, Rows
+from wmel.environments.dmc.formulas import formula_for
+from wmel.environments.model_constants import check_only_these_differ, copied_fields, differing
+from wmel.environments.mujoco_batch import MujocoBatch
+from wmel.environments.mujoco_rows import RowLayout
+from wmel.errors import MissingExtra
+
+with warnings.catch_warnings():  # dm_control looks for a display, and there need be none
+    warnings.simplefilter("ignore")
+    from dm_control import suite
+
+PROBES = range(1, 5)  # seeds whose resets show what of the model differs between episodes
+BUILT_ANEW = ("lqr",)  # domains that draw their model when they are loaded, and not at reset
+NO_BOUND = 1e9  # DeepMind Control writes 1e10 where an actuator has no limit
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteTask:
+    """dm_control's environment, used for its resets and, where wmel has no formula, for its own functions."""
+
+    name: str
+    environment: Any
+    batch: MujocoBatch
+    formula: Formula | None
+    first_model: dict[str, np.ndarray]  # as it is after a reset
+
+    def reset(self, seed: int) -> np.ndarray:
+        """A start row [S], equal to that of an environment loaded with this task seed."""
+        constants, random = self.batch.layout.constants, _random(seed)
+        if self.name.split("-")[0] in BUILT_ANEW:
+            drawn = _loaded(self.name, random)  # which goes on drawing from where loading left off
+            constants.write(self.batch.model, constants.read(drawn.physics.model.ptr))
+        _reset(self.name, self.environment, random)
+        check_only_these_differ(constants, self.batch.model, self.first_model)
+        return self.batch.current()
+
+    def observe(self, states: np.ndarray) -> np.ndarray:
+        """[B,O]: the observation, its keys sorted, laid flat"""
+        if self.formula is not None:
+            return self.formula.observe(self.rows(states))
+        return np.stack([_flat(self._at(row).get_observation(self._physics)) for row in states])
+
+    def reward(self, states: np.ndarray) -> np.ndarray:
+        """[B]: of the step that led to each row"""
+        if self.formula is not None:
+            return self.formula.reward(self.rows(states))
+        return np.array([float(self._at(row).get_reward(self._physics)) for row in states])
+
+    def rows(self, states: np.ndarray) -> Rows:
+        return Rows(states, self.batch.layout)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the observation's components."""
+        if self.formula is not None:
+            return self.formula.names
+        spec = self.environment.observation_spec()
+        sizes = {key: int(np.prod(spec[key].shape)) for key in sorted(spec)}
+        return tuple(f"{key}[{k}]" if size > 1 else key for key, size in sizes.items() for k in range(size))
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of an action; -1 and 1 where the task sets none."""
+        spec = self.environment.action_spec()
+        low, high = np.broadcast_to(spec.minimum, spec.shape), np.broadcast_to(spec.maximum, spec.shape)
+        return np.where(low < -NO_BOUND, -1, low), np.where(high > NO_BOUND, 1, high)
+
+    @property
+    def milliseconds(self) -> float:
+        """That one step stands for."""
+        return 1e3 * self.environment.control_timestep()
+
+    @property
+    def _physics(self) -> Any:
+        return self.environment.physics
+
+    def _at(self, row: np.ndarray) -> Any:
+        """dm_control's task, its simulation brought to where the row is."""
+        self.batch.place(row)
+        return self.environment.task
+
+
+@cache
+def suite_task(name: str) -> SuiteTask:
+    """The task `domain-task`; its model is built here and nowhere else."""
+    logging.set_verbosity(logging.ERROR)  # what MuJoCo deprecates in dm_control's models is not the user's concern
+    environment = _loaded(name, _random(0))
+    model, data = environment.physics.model.ptr, environment.physics.data.ptr
+    seen = []
+    for seed in PROBES:
+        drawn, random = environment, _random(seed)
+        if name.split("-")[0] in BUILT_ANEW:
+            drawn = _loaded(name, random)
+        _reset(name, drawn, random)
+        seen.append(copied_fields(drawn.physics.model.ptr))
+    formula = formula_for(name, model)
+    layout = RowLayout(model, differing(seen), formula.sensors if formula is not None else ())
+    substeps = round(environment.control_timestep() / model.opt.timestep)
+    return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, seen[0])
+
+
+def _loaded(name: str, random: np.random.RandomState) -> Any:
+    domain, task = name.split("-")
+    return suite.load(domain, task, task_kwargs={"random": random})
+
+
+def _reset(name: str, environment: Any, random: np.random.RandomState) -> None:
+    environment.task._random = random
+    with _said_where_graphics_are_missing(name):
+        environment.reset()
+
+
+def _random(seed: int) -> np.random.RandomState:
+    """dm_control's generator for a task seed; a seed beyond 32 bits is given in words."""
+    return np.random.RandomState(seed if seed < 2**32 else [seed % 2**32, seed >> 32])
+
+
+@contextmanager
+def _said_where_graphics_are_missing(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (mujoco.FatalError, ImportError, RuntimeError) as error:
+        if "OpenGL" not in str(error) and "gl" not in str(error).lower():
+            raise
+        now = os.environ.get("MUJOCO_GL", "unset")
+        raise MissingExtra(
+            f"dmc:{name} draws its terrain and needs OpenGL, which is not there (MUJOCO_GL is {now}): install EGL or "
+            "OSMesa and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
+        ) from error
+
+
+def _flat(observation: dict[str, Any]) -> np.ndarray:
+    return np.concatenate([np.ravel(observation[key]) for key in sorted(observation)])

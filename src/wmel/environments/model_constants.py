@@ -1,0 +1,114 @@
+"""Numbers of a MuJoCo model that differ between episodes: targets, sizes, gains."""
+
+# pyright: reportAttributeAccessIssue=false
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import mujoco
+import numpy as np
+
+from wmel.errors import BadStep
+
+SEEN_ONLY = ("site_", "light_", "cam_", "mat_", "tex_", "vis_")  # drawn or sensed, without a force on anything
+NOT_COMPARED = ("tex_data", "names", "text_data", "paths")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelConstants:
+    """Entries of model fields, each as the name of the field and places in it laid flat."""
+
+    entries: tuple[tuple[str, np.ndarray], ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.entries)
+
+    def read(self, model: mujoco.MjModel) -> np.ndarray:
+        """The constants as they are: [C]"""
+        values = [getattr(model, field).reshape(-1)[places] for field, places in self.entries]
+        return np.concatenate(values).astype(float) if values else np.empty(0)
+
+    def write(self, model: mujoco.MjModel, values: np.ndarray) -> None:
+        """Put constants [C] into a model."""
+        first = 0
+        for field, places in self.entries:
+            getattr(model, field).reshape(-1)[places] = values[first : first + len(places)]
+            first += len(places)
+
+    def place(self, field: str, where: int) -> int:
+        """Which constant a place of a field, laid flat, is."""
+        first = 0
+        for name, places in self.entries:
+            if name == field and where in places:
+                return first + int(np.flatnonzero(places == where)[0])
+            first += len(places)
+        raise KeyError(f"{field}[{where}] is the same in every episode")
+
+    def move_things(self, model: mujoco.MjModel) -> bool:
+        """Whether any of them changes the motion, and not only what is drawn, sensed or rewarded."""
+        return any(_moves_things(model, field, places) for field, places in self.entries)
+
+
+def differing(models: Sequence[dict[str, np.ndarray]]) -> ModelConstants:
+    """Rows of a model's fields that are not the same in all copies; a row is kept whole, as any of it may change."""
+    entries = []
+    for field, first in models[0].items():
+        changed = np.zeros(first.shape, bool)
+        for other in models[1:]:
+            changed |= other[field] != first
+        if changed.any():
+            changed[changed.reshape(len(changed), -1).any(axis=1)] = True
+            entries.append((field, np.flatnonzero(changed)))
+    return ModelConstants(tuple(entries))
+
+
+def copied_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Every number of a model by field."""
+    return {name: getattr(model, name).copy() for name in _fields(model)}
+
+
+def check_only_these_differ(constants: ModelConstants, model: mujoco.MjModel, first: dict[str, np.ndarray]) -> None:
+    """Refuse a model that differs from a copy of it in something the constants do not hold."""
+    kept = dict(constants.entries)
+    for name, before in first.items():
+        changed = getattr(model, name) != before
+        if changed.any() and not np.isin(np.flatnonzero(changed), kept.get(name, ())).all():
+            raise BadStep(f"a reset changed {name} of the model, which the state row does not hold")
+
+
+@cache
+def _names(kind: type) -> list[str]:
+    return [name for name in dir(kind) if not name.startswith("_") and name not in NOT_COMPARED]
+
+
+def _fields(model: mujoco.MjModel) -> list[str]:
+    values = {name: getattr(model, name) for name in _names(type(model))}
+    return [name for name, value in values.items() if isinstance(value, np.ndarray) and value.dtype.kind in "fiu"]
+
+
+def _moves_things(model: mujoco.MjModel, field: str, places: np.ndarray) -> bool:
+    """A geom that touches nothing, or a fixed body of such geoms, moves nothing."""
+    if field.startswith(SEEN_ONLY) or field.endswith("_rgba"):
+        return False
+    rows = places // (getattr(model, field).size // len(getattr(model, field)))
+    if field in ("geom_pos", "geom_size", "geom_quat"):
+        return any(_collides(model, int(geom)) for geom in rows)
+    if field in ("body_pos", "body_quat"):
+        within = [body for body in range(model.nbody) if any(_is_inside(model, body, int(top)) for top in rows)]
+        touching = any(_collides(model, geom) for geom in np.flatnonzero(np.isin(model.geom_bodyid, within)).tolist())
+        return touching or bool(model.body_dofnum[within].any())
+    return True
+
+
+def _collides(model: mujoco.MjModel, geom: int) -> bool:
+    contacts_off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT
+    others = np.arange(model.ngeom) != geom
+    met = (model.geom_contype[geom] & model.geom_conaffinity) | (model.geom_contype & model.geom_conaffinity[geom])
+    return not contacts_off and bool(met[others].any())
+
+
+def _is_inside(model: mujoco.MjModel, body: int, top: int) -> bool:
+    while body not in (0, top):
+        body = int(model.body_parentid[body])
+    return body == top
