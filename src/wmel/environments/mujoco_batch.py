@@ -118,9 +118,8 @@ class MujocoBatch:
         time_step = self.model.opt.timestep
         clock = start[:, :1] + time_step * np.arange(1, state.shape[1] + 1)
         lost = np.abs(state[:, :, 0] - clock) > time_step / 2
+        lost[:, :-1] |= lost[:, 1:]  # a reset at time zero shows one sub-step later, when the clock stands still
         lost[:, ends.stop - 1] |= ~(np.abs(state[:, ends.stop - 1]) < LARGEST).all(axis=1)
-        if lost.shape[1] > ends.stop:
-            lost[:, ends.stop - 1] |= lost[:, ends.stop]  # the reset shows one sub-step later
         return np.logical_or.accumulate(lost[:, ends], axis=1).T
 
     def _check_executed(self, states: np.ndarray) -> None:
