@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow check bench calibration schema clean
+.PHONY: demo test test-slow check bench calibration reproduction schema clean
 
 demo: .venv/core.stamp  ## compare policies on both toy worlds and sweep the planning horizon
 	@for world in maze_toy two_room_toy; do \
@@ -34,6 +34,9 @@ bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
 
 calibration: .venv/all.stamp  ## write docs/calibration.md anew
 	$(BIN)/python benchmarks/calibration.py
+
+reproduction: .venv/all.stamp  ## run the documents' arms that are not stored yet and write docs/reproduction.md
+	$(BIN)/python benchmarks/reproduction.py
 
 schema: .venv/core.stamp  ## write docs/record.schema.json anew
 	$(BIN)/python -c "from wmel.reports.schema import schema_text; print(schema_text(), end='')" > docs/record.schema.json

@@ -1,5 +1,7 @@
 """A plan on the true dynamics: against the documents' way, state by state, and against bare `mujoco.rollout`."""
 
+# pyright: reportAttributeAccessIssue=false
+
 import math
 import sys
 import time
@@ -165,8 +167,8 @@ def observation_and_reward(name: str) -> bool:
             seen.environment.task.get_observation(seen.environment.physics)
             seen.environment.task.get_reward(seen.environment.physics)
 
-    def ours(states: np.ndarray) -> Callable[[], None]:
-        return lambda: (world.observe(states), world.quantities(states, states, states))[0] is None or None
+    def ours(states: np.ndarray) -> Callable[[], object]:
+        return lambda: (world.observe(states), world.quantities(states, states, states))
 
     against = compare(theirs, repeated(ours(rows), 20), rounds=5)
     alone = compare(repeated(ours(rows[:1]), 1000), repeated(ours(rows), 20), rounds=5)

@@ -1,5 +1,9 @@
 from importlib.metadata import version
 
+import pytest
+
+from wmel.cli.doctor import _fits
+
 
 def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):
     done = wmel_command("doctor")
@@ -12,3 +16,20 @@ def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):
         assert present, extra
         if any(line.rstrip().endswith("missing") for line in present):
             assert f"pip install 'wmel[{extra}]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "fits"),
+    [
+        ("3.16.0", "==3.16.*", True),
+        ("4.0.0", "==3.16.*", False),
+        ("3.160.0", "==3.16.*", False),
+        ("1.0.49", "==1.0.49", True),
+        ("2.13.0+cpu", ">=2.6", True),
+        ("2.4.9", ">=2.6", False),
+        ("0.1", "any", True),
+        ("2.10", ">=2.9,==2.*", True),
+    ],
+)
+def test_a_version_fits_or_not(found, wanted, fits):
+    assert _fits(found, wanted) == fits

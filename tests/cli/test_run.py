@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 
@@ -80,6 +81,18 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--metric", "sucess_rate"], "did you mean 'success_rate'?"),
         (["--metric", "success@0"], "positive whole number of steps, got 0"),
         (["--policy", "cem", "--execute", "0"], "execute must be positive, got 0"),
+        (["--success", "reward>0.6"], "'reward>0.6' is no criterion of success; write one like 'reward>=0.6'"),
+        (["--success", "reward>=0.6"], "no quantity 'reward' to judge success by; known: distance"),
+        (["--success", "distance<=0@at_end", "--stop", "success"], "it needs stop = horizon"),
+        (["--stop", "never"], "'never' is no stop rule; known: 'success', 'horizon'"),
+        (["--init", "fixed"], "environment 'maze_toy' has no setting 'init'; it takes layout, max_steps"),
+        (["--env", "dmc_acrobot", "--init", "random"], "init must be 'task' or 'fixed', got 'random'"),
+        (["--env", "dmc:acrobat-swingup"], "did you mean 'dmc:acrobot-swingup'?"),
+        (["--env", "dmc:walker-walk", "--stop", "success", "--policy", "random"], "no success to stop at"),
+        (["--env", "dmc:walker-walk", "--policy", "cem", "--objective", "upright"], "it has model-reward"),
+        (["--policy", "cem", "--objective", "model-reward"], "maze_toy has no objective 'model-reward'"),
+        (["--env", "dmc:walker-walk", "--policy", "greedy"], "greedy"),
+        (["--trajectories", "/proc/nowhere/steps.npz"], "cannot write /proc/nowhere/steps.npz"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, arguments, words):
@@ -136,3 +149,43 @@ def test_a_run_in_which_every_episode_fails_alike_says_so_and_exits_1(wmel_comma
     done = wmel_command("run", "--policy", "cem", "--model", "own:dead", "--episodes", "3", cwd=tmp_path)
     assert done.returncode == 1
     assert "every episode failed at its first decision: OSError: no weights" in done.stderr
+
+
+def test_a_control_task_from_the_command_line_to_a_record_and_its_steps(wmel_command, tmp_path):
+    line = (
+        "run --env dmc_cartpole --init fixed --policy cem --plan-horizon 5 --episodes 3 --horizon 12 --stop horizon "
+        "--success reward>=0.01@sustained:3 --output run.json --trajectories steps.npz"
+    )
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text())
+    metadata = record["metadata"]
+    assert (metadata["init"], metadata["stop"], metadata["success"]) == ("fixed", "horizon", "reward>=0.01@sustained:3")
+    assert metadata["objective"].startswith("Upright") and metadata["mujoco"].startswith("3.16")
+    steps = np.load(tmp_path / "steps.npz")
+    assert steps["observations"].shape == (3, 12, 5) and steps["actions"].shape == (3, 12, 1)
+    assert np.array_equal(steps["observations"][:, 1:], steps["next_observations"][:, :-1])
+    for row, entry in enumerate(record["results"]):
+        assert entry["rewards"] == steps["rewards"][row].tolist()
+        assert entry["return"] == pytest.approx(sum(entry["rewards"]))
+        in_a_row = np.convolve(steps["rewards"][row] >= 0.01, np.ones(3), "valid") == 3
+        assert entry["success"] == in_a_row.any()
+    assert "one fixed start" in done.stdout
+
+
+def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_command, tmp_path):
+    line = "run --env dmc:pendulum-swingup --policy mppi --candidates 8 --episodes 2 --horizon 10 --output run.json"
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["scorecard"]["success_rate"] is None and record["scorecard"]["average_return"] is not None
+    assert [entry["success"] for entry in record["results"]] == [None, None]
+    assert "no criterion given" in done.stdout
+    shown = wmel_command("show", "run.json", cwd=tmp_path)
+    assert shown.returncode == 0 and "no criterion given" in shown.stdout
+
+
+def test_the_task_that_needs_graphics_says_so(wmel_command, tmp_path):
+    done = wmel_command("run", "--env", "dmc:quadruped-escape", "--policy", "random", cwd=tmp_path)
+    assert done.returncode == 2 and "needs OpenGL" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -26,3 +26,28 @@ def test_a_sustained_success_needs_a_step():
 )
 def test_a_criterion_reads_as_it_is_typed(criterion, words):
     assert str(criterion) == words
+
+
+@pytest.mark.parametrize("text", ["distance<=0", "reward>=0.6", "reward>=0.6@sustained:10", "reward>=-2e-05@at_end"])
+def test_what_is_written_is_read_back(text):
+    assert str(Criterion.parse(text)) == text
+    assert Criterion.parse(f" {text.replace('=', '= ')} ") == Criterion.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no criterion"),
+        ("reward", "no criterion"),
+        (">=0.6", "no criterion"),
+        ("reward>=high", "no criterion"),
+        ("reward>=nan", "no criterion"),
+        ("reward>=0.6@sustained:x", "no criterion"),
+        ("reward>=0.6@often", "'often' is no when rule"),
+        ("reward>=0.6@at_end:3", "only a sustained success takes steps"),
+        ("reward>=0.6@sustained:0", "must be positive"),
+    ],
+)
+def test_what_is_no_criterion_is_refused(text, words):
+    with pytest.raises(BadInput, match=words):
+        Criterion.parse(text)

@@ -43,3 +43,20 @@ def test_no_extra_is_there(core):
 def test_the_command_line_works(core, line):
     done = call(core, *line.split())
     assert done.returncode == 0, done.stderr
+
+
+def test_a_control_task_says_what_to_install(core):
+    done = call(core, "wmel", "run", "--env", "dmc_acrobot")
+    assert done.returncode == 2
+    assert done.stderr == "wmel: mujoco is not installed: pip install 'wmel[control]'\n"
+
+
+def test_a_mujoco_that_loads_no_task_is_named_as_the_cause(core):
+    """The real release 4, installed by hand beside the core; runs last, as it stays."""
+    pip = [core / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "mujoco==4.*", "dm-control==1.0.49"], check=True, timeout=600)
+    done = call(core, "wmel", "run", "--env", "dmc:walker-walk", "--policy", "mppi")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "mujoco 4." in done.stderr and "wmel needs 3.16" in done.stderr
+    doctor = call(core, "wmel", "doctor").stdout
+    assert "(wrong)" in doctor and "extra 'control' is not complete: pip install 'wmel[control]'" in doctor

@@ -21,9 +21,10 @@ def doctor() -> None:
     for requirement in requires("wmel") or []:
         extra, package, wanted = _parsed(requirement)
         found = _installed(package)
-        if found is None and extra not in ("core", *incomplete):
+        fits = found is not None and _fits(found, wanted)
+        if not fits and extra not in ("core", *incomplete):
             incomplete.append(extra)
-        packages.add_row(extra, package, wanted, found or "missing")
+        packages.add_row(extra, package, wanted, "missing" if found is None else found if fits else f"{found} (wrong)")
     console().print(packages)
     for extra in incomplete:
         print(f"extra '{extra}' is not complete: pip install 'wmel[{extra}]'{_caveat(extra)}")
@@ -47,6 +48,24 @@ def _installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _fits(found: str, wanted: str) -> bool:
+    """Whether a version is one of those wanted: any, >=A, ==A or ==A.*, several with commas."""
+    return all(_fits_one(found, part.strip()) for part in wanted.split(",") if part.strip() != "any")
+
+
+def _fits_one(found: str, wanted: str) -> bool:
+    sign, version = wanted[:2], wanted[2:]
+    if sign == "==":
+        return f"{found}.".startswith(version.removesuffix("*").rstrip(".") + ".")
+    return sign != ">=" or _numbers(found) >= _numbers(version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    import re
+
+    return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0]))
 
 
 def _caveat(extra: str) -> str:

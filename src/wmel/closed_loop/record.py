@@ -1,5 +1,6 @@
 """Every step of a run, kept on request: data to train on, or to score again."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
             np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
         raise CannotWrite(f"cannot write the trajectories {path}: {error.strerror or error}") from error
 
 

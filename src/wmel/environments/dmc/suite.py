@@ -4,16 +4,14 @@
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-import mujoco
 import numpy as np
 from absl import logging
 
+from wmel.control_suite import NEEDS_GRAPHICS
 from wmel.environments.dmc.formula import Formula, Rows
 from wmel.environments.dmc.formulas import formula_for
 from wmel.environments.model_constants import check_only_these_differ, copied_fields, differing
@@ -46,7 +44,7 @@ class SuiteTask:
         if self.name.split("-")[0] in BUILT_ANEW:
             drawn = _loaded(self.name, random)  # which goes on drawing from where loading left off
             constants.write(self.batch.model, constants.read(drawn.physics.model.ptr))
-        _reset(self.name, self.environment, random)
+        _reset(self.environment, random)
         check_only_these_differ(constants, self.batch.model, self.first_model)
         return self.batch.current()
 
@@ -99,6 +97,7 @@ class SuiteTask:
 @cache
 def suite_task(name: str) -> SuiteTask:
     """The task `domain-task`; its model is built here and nowhere else."""
+    _check_graphics(name)
     logging.set_verbosity(logging.ERROR)  # what MuJoCo deprecates in dm_control's models is not the user's concern
     environment = _loaded(name, _random(0))
     model, data = environment.physics.model.ptr, environment.physics.data.ptr
@@ -107,7 +106,7 @@ def suite_task(name: str) -> SuiteTask:
         drawn, random = environment, _random(seed)
         if name.split("-")[0] in BUILT_ANEW:
             drawn = _loaded(name, random)
-        _reset(name, drawn, random)
+        _reset(drawn, random)
         seen.append(copied_fields(drawn.physics.model.ptr))
     formula = formula_for(name, model)
     layout = RowLayout(model, differing(seen), formula.sensors if formula is not None else ())
@@ -120,10 +119,9 @@ def _loaded(name: str, random: np.random.RandomState) -> Any:
     return suite.load(domain, task, task_kwargs={"random": random})
 
 
-def _reset(name: str, environment: Any, random: np.random.RandomState) -> None:
+def _reset(environment: Any, random: np.random.RandomState) -> None:
     environment.task._random = random
-    with _said_where_graphics_are_missing(name):
-        environment.reset()
+    environment.reset()
 
 
 def _random(seed: int) -> np.random.RandomState:
@@ -131,18 +129,14 @@ def _random(seed: int) -> np.random.RandomState:
     return np.random.RandomState(seed if seed < 2**32 else [seed % 2**32, seed >> 32])
 
 
-@contextmanager
-def _said_where_graphics_are_missing(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (mujoco.FatalError, ImportError, RuntimeError) as error:
-        if "OpenGL" not in str(error) and "gl" not in str(error).lower():
-            raise
-        now = os.environ.get("MUJOCO_GL", "unset")
+def _check_graphics(name: str) -> None:
+    """Refuse a task that draws where there is nothing to draw with."""
+    backend, display = os.environ.get("MUJOCO_GL", ""), os.environ.get("DISPLAY")
+    if name in NEEDS_GRAPHICS and backend not in ("egl", "osmesa") and not display:
         raise MissingExtra(
-            f"dmc:{name} draws its terrain and needs OpenGL, which is not there (MUJOCO_GL is {now}): install EGL or "
-            "OSMesa and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
-        ) from error
+            f"dmc:{name} draws its terrain and needs OpenGL, and there is neither a display nor MUJOCO_GL: install EGL "
+            "or OSMesa and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
+        )
 
 
 def _flat(observation: dict[str, Any]) -> np.ndarray:
