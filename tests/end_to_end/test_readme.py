@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def test_every_command_line_of_the_readme_works(wmel_command, tmp_path):
     lines = [line for line in COMMANDS if line.startswith("wmel ")]
     assert lines
     for line in lines:
-        done = wmel_command(*line.split()[1:], cwd=tmp_path)
+        done = wmel_command(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
