@@ -13,7 +13,7 @@ from wmel.reports.json_envelope import RunRecord
 from wmel.reports.records import read_record, run_record, write_record
 from wmel.stats.miettinen_nurminen import miettinen_nurminen, score
 from wmel.stats.normal import two_sided
-from wmel.stats.power import binomial_table
+from wmel.stats.outcomes import binomial_table
 
 RECORDS = Path("runs/oracle-arms")
 PAGE = Path("docs/reproduction.md")

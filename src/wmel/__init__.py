@@ -36,6 +36,7 @@ _HOMES = {
     "horizon_sweep": "wmel.closed_loop.horizon_sweep",
     "perturbation": "wmel.catalog",
     "policy": "wmel.catalog",
+    "pooled_gap": "wmel.analysis.pooled_gap",
     "read_record": "wmel.reports.records",
     "run_episodes": "wmel.closed_loop.run",
     "run_record": "wmel.reports.records",

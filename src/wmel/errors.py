@@ -14,7 +14,7 @@ WmelError
 """
 
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
@@ -74,6 +74,16 @@ def require_whole(value: Any, what: str, at_least: int = 1) -> None:
     """Raise BadInput unless the value is an integer of at least so much."""
     require(isinstance(value, Integral) and not isinstance(value, bool), f"{what} must be a whole number", value)
     require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
+
+
+def require_share(value: Any, what: str) -> None:
+    """Raise BadInput unless the value is a number strictly between 0 and 1."""
+    require(is_number(value) and 0 < value < 1, f"{what} must lie in (0, 1)", value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def chosen(choices: type[Choice], value: object) -> Choice:

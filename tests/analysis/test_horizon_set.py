@@ -29,6 +29,23 @@ def test_unequal_outcomes_are_refused():
         horizon_set([5, 10], [np.ones(3, bool), np.ones(4, bool)], 0.01)
 
 
+@pytest.mark.parametrize(
+    ("horizons", "counts", "epsilon", "words"),
+    [
+        ([5, 10, 15], (3, 4), 0.01, "outcomes per horizon, got 3 and 2"),
+        ([10, 5], (3, 4), 0.01, "shortest first"),
+        ([5, 5], (3, 4), 0.01, "shortest first"),
+        ([5, 10], (3, 4), -0.1, "epsilon must lie in"),
+        ([5, 10], (3, 4), float("nan"), "epsilon must lie in"),
+        ([5, 10], (3, 4), "x", "epsilon must lie in"),
+        ([], (), 0.01, "as many outcomes"),
+    ],
+)
+def test_sweeps_that_make_no_set_are_refused(horizons, counts, epsilon, words):
+    with pytest.raises(BadInput, match=words):
+        horizon_set(horizons, outcomes(*counts), epsilon)
+
+
 def test_the_set_holds_the_truth_as_often_as_it_claims():
     """Rates .2, .8, .8: the true effective horizon is the second; 100 sweeps of 40 episodes on shared seeds."""
     rng, held = np.random.default_rng(0), 0

@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from tests.analysis.tables import table
 from wmel.analysis.cpg import counterfactual_planning_gap
-from wmel.analysis.verdict import Label, cpg_verdict
+from wmel.analysis.labels import Label
+from wmel.analysis.strict_rule import STRICT_LABELS, strict_branches
+from wmel.analysis.verdict import cpg_verdict
 from wmel.errors import BadInput
+from wmel.stats.bounds import Bounds
+from wmel.stats.clopper_pearson import clopper_pearson
+from wmel.stats.miettinen_nurminen import miettinen_nurminen
+from wmel.stats.outcomes import binomial_table
 
 
 def verdict(oracle, learned, rule="strict"):
@@ -54,14 +60,53 @@ def test_the_paper_rule_is_the_documents(oracle, learned, label):
 def test_a_verdict_carries_its_rule_margins_reason_and_the_n_that_would_decide():
     found = verdict((3, 10), (0, 10))
     assert found.rule == "strict" and found.margins == {"delta": 0.1, "rho": 0.1, "alpha": 0.05}
-    assert "holds 0" in found.reason and f"about {found.n_that_decides} episodes per arm" in found.reason
-    scaled = (round(0.3 * 10 * found.n_that_decides), 10 * found.n_that_decides)
-    assert verdict(scaled, (0, scaled[1])).label is Label.MODEL_BOTTLENECK
+    assert found.interval.method == "miettinen-nurminen"
+    words = f"about {found.n_that_decides} episodes per arm would decide with 80% probability if the rates are as seen"
+    assert "holds 0" in found.reason and words in found.reason
 
 
-def test_where_no_n_decides_it_says_so():
+@pytest.mark.parametrize(("oracle", "learned"), [((3, 10), (0, 10)), ((9, 10), (4, 8)), ((29, 30), (59, 60))])
+def test_the_n_that_decides_does_so_four_times_in_five(oracle, learned):
+    """By the intervals of every outcome of so many episodes with the observed rates."""
+
+    def decided(n):
+        counts = np.arange(n + 1.0)
+        rates = clopper_pearson(counts, n, confidence=0.90)
+        arms = counts[:, None], n, counts[None, :], n
+        intervals = [miettinen_nurminen(*arms, confidence=confidence) for confidence in (0.95, 0.90)]
+        bounds = (Bounds(*(part[axis] for part in rates)) for axis in (np.s_[:, None], np.s_[None, :]))
+        claims = strict_branches(*intervals, *bounds) != STRICT_LABELS.index(Label.INCONCLUSIVE)
+        chances = [binomial_table(n, successes / episodes) for successes, episodes in (oracle, learned)]
+        return chances[0] @ claims @ chances[1]
+
+    n = verdict(oracle, learned).n_that_decides
+    assert decided(n - 1) < 0.81 and 0.8 <= decided(n) < 0.9
+
+
+def test_pairs_need_fewer_episodes_than_independent_arms_of_the_same_rates():
+    oracle, learned = np.arange(20) < 10, np.arange(20) < 7
+    paired = cpg_verdict(counterfactual_planning_gap(*arms(oracle, learned)))
+    assert paired.label is Label.INCONCLUSIVE
+    assert paired.n_that_decides < verdict((10, 20), (7, 20)).n_that_decides
+
+
+def test_where_no_n_decides_it_says_so_and_gives_advice_that_fits_the_rule():
     found = verdict((15, 30), (15, 30), "paper")
-    assert found.n_that_decides is None and "no n decides" in found.reason
+    assert found.n_that_decides is None and "no n decides: none up to 20000" in found.reason
+    assert "delta" not in found.reason and "the strict rule can" in found.reason
+    assert verdict((15, 30), (15, 30)).n_that_decides == 430
+
+
+def test_the_search_for_n_does_not_depend_on_how_many_episodes_there_are():
+    few, many = verdict((5, 10), (5, 10)), verdict((50, 100), (50, 100))
+    assert few.n_that_decides == many.n_that_decides == 430
+
+
+def test_equivalence_says_only_what_is_known_of_the_oracle():
+    found = verdict((950, 1000), (950, 1000))
+    assert found.label is Label.AS_GOOD and "is shown to solve 0.9" in found.reason
+    found = verdict((905, 1000), (905, 1000))
+    assert found.label is Label.EQUIVALENT and "is not shown to solve 0.9 of episodes" in found.reason
 
 
 def test_an_interval_beyond_one_is_printed_clipped_and_kept_exact():
@@ -126,6 +171,15 @@ def test_errors_that_could_change_the_verdict_make_it_inconclusive():
     assert "counted as failures it is MODEL BOTTLENECK" in found.reason
 
 
+@pytest.mark.parametrize("first_seed", [0, 1000])
+def test_an_episode_that_broke_is_a_failure_whatever_its_row_says(first_seed):
+    oracle = table(success=[True] * 10)
+    learned = table(success=[True] * 10, error=["x"] * 4 + [""] * 6, episode_seed=range(first_seed, first_seed + 10))
+    result = counterfactual_planning_gap(oracle, learned)
+    assert (result.learned_successes, result.errors) == (6, 4)
+    assert (result.pairs is None) == bool(first_seed) and result.without_errors.learned_successes == 6
+
+
 def test_a_few_errors_that_change_nothing_leave_the_verdict():
     learned = table(success=[False] * 300, error=["x"] + [""] * 299)
     assert (
@@ -141,6 +195,14 @@ def test_a_few_errors_that_change_nothing_leave_the_verdict():
         (table(success=[True] * 3), (1, 10), "both as tables"),
         (table(success=[True] * 3), table(success=[True] * 2), "share 2 seeds of 3 and 2"),
         ("abc", (1, 10), "an arm is"),
+        ((2.5, 10), (1, 10), "successes must be a whole number, got 2.5"),
+        ((True, 10), (1, 10), "successes must be a whole number, got True"),
+        (("3", "10"), (1, 10), "successes must be a whole number, got '3'"),
+        (([3], [10]), (1, 10), "successes must be a whole number"),
+        ((3, 10**400), (1, 10), "finite numbers"),
+        ((3, 10**14), (1, 10), "at most"),
+        ((-1, 10), (1, 10), "not be negative"),
+        (table(success=[True] * 2, episode_seed=[4, 4]), table(success=[True] * 2), "got 4 more than once"),
     ],
 )
 def test_arms_that_cannot_be_compared_are_refused(oracle, learned, words):
@@ -151,3 +213,9 @@ def test_arms_that_cannot_be_compared_are_refused(oracle, learned, words):
 def test_an_unknown_rule_is_refused():
     with pytest.raises(BadInput, match="no verdict rule named 'lenient'"):
         verdict((1, 2), (1, 2), "lenient")
+
+
+def test_episodes_run_without_a_criterion_have_no_gap():
+    unjudged = table(success=[False] * 5, judged=[False] * 5)
+    with pytest.raises(BadInput, match="run without one"):
+        counterfactual_planning_gap(unjudged, unjudged)

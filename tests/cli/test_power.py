@@ -24,6 +24,30 @@ def test_paper_puts_the_documents_interval_first(wmel_command):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "--oracle 0.555 --learned 0.5 --n 20",
+        "--oracle 0.9 --learned 0.85 --paired --phi 0.7 --n 30",
+        "--oracle 0 --learned 0 --n 5 --half-width 0.0001",
+    ],
+)
+def test_what_no_episodes_find_is_said_with_its_own_limit(wmel_command, line):
+    rows = {row["question"]: row for row in json.loads(wmel_command("power", *line.split(), "--json").stdout)}
+    assert rows["pairs until an anytime run stops"]["answer"] > 0
+    for question, row in rows.items():
+        if row["answer"] is None:
+            limit = "no gap" if "gap" in question and "smallest" in question else "up to"
+            assert limit in row["note"] and ("100000" in row["note"]) == ("+-" in question)
+
+
+def test_equivalence_shows_how_long_an_anytime_run_takes(wmel_command):
+    line = "power --oracle 0.98 --learned 0.98 --equivalence 0.1 --json"
+    rows = {row["question"]: row for row in json.loads(wmel_command(*line.split()).stdout)}
+    assert rows["episodes per arm for equivalence within 0.1"]["answer"] == 58
+    assert 85 < rows["pairs until an anytime run stops"]["answer"] < 90
+
+
+@pytest.mark.parametrize(
     ("line", "words"),
     [
         ("--oracle 1.5 --learned 0.5", "oracle rate must lie in [0, 1], got 1.5"),
@@ -32,6 +56,9 @@ def test_paper_puts_the_documents_interval_first(wmel_command):
         ("--oracle 0.5 --learned 0.3 --phi 0.2", "only paired arms correlate"),
         ("--oracle 0.5 --learned 0.3 --n 0", "must be positive, got 0"),
         ("--oracle 0.5 --learned 0.3 --power 1", "power must lie in (0, 1)"),
+        ("--oracle 0.5 --learned 0.3 --n 1000000000000000000000000", "up to 100000 episodes per arm"),
+        ("--oracle 0.5 --learned 0.3 --paired --paper", "the documents' interval is for independent arms and a gap"),
+        ("--oracle 0.5 --learned 0.5 --equivalence 0.1 --paper", "not for pairs or equivalence"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, line, words):

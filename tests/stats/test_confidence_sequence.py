@@ -46,7 +46,21 @@ def test_stopping_whenever_it_decides_errs_less_often_than_alpha():
     assert stopped / 2000 < 0.05
 
 
-@pytest.mark.parametrize("counts", [(5, 6, 10), (-1, 0, 5), (0, 0, 0)])
+@pytest.mark.parametrize("counts", [(5, 6, 10), (0, 0, 0)])
 def test_pairs_that_cannot_be_are_refused(counts):
     with pytest.raises(BadInput, match="must fit into"):
         confidence_sequence(*counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"), [((-1, 0, 5), "not be negative"), ((1.5, 0, 5), "whole"), ((True, 0, 5), "whole")]
+)
+def test_counts_that_are_none_are_refused(counts, words):
+    with pytest.raises(BadInput, match=words):
+        confidence_sequence(*counts)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, float("nan"), "x"])
+def test_an_alpha_that_is_no_share_is_refused(alpha):
+    with pytest.raises(BadInput, match="alpha must lie in"):
+        confidence_sequence(1, 0, 5, alpha=alpha)

@@ -35,6 +35,8 @@ def test_swapping_the_arms_flips_the_interval():
         ([1.0], [2.0, 3.0], "at least two values"),
         ([1.0, np.nan], [2.0, 3.0], "must be finite"),
         ([1.0, 2, 3], [1.0, 2], "as many"),
+        (["a", "b"], [1.0, 2], "must be finite numbers"),
+        ([[1.0], [1.0, 2.0]], [1.0, 2], "must be finite numbers"),
     ],
 )
 def test_values_that_cannot_be_compared_are_refused(one, other, words):
@@ -46,8 +48,19 @@ def test_holm_agrees_with_statsmodels():
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     values = RNG.random(12) ** 3
     assert holm(values) == pytest.approx(multitest.multipletests(values, method="holm")[1])
-    with pytest.raises(BadInput, match="within"):
-        holm([0.1, 1.2])
+
+
+@pytest.mark.parametrize("values", [[0.1, 1.2], ["a"], [float("nan")], 0.5, None])
+def test_what_is_no_list_of_p_values_is_refused(values):
+    with pytest.raises(BadInput, match="p-values"):
+        holm(values)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, float("nan"), "x"])
+def test_a_confidence_that_is_no_share_is_refused(confidence):
+    for interval in (paired_t, welch):
+        with pytest.raises(BadInput, match="confidence must lie in"):
+            interval(ONE, OTHER, confidence=confidence)
 
 
 EPISODES = Estimate(0.3, 0.2, 0.4, 150, "tango")
@@ -62,6 +75,17 @@ def test_a_recipe_claim_takes_the_wider_interval():
     assert (steady.low, steady.high) == (0.2, 0.4) and "wider than t over seeds" in steady.method
 
 
+def test_a_recipe_claim_holds_its_value_even_where_seeds_have_unequal_weight():
+    for gaps in ([0.9, 0.91, 0.9], [0.0, 0.9]):
+        claim = recipe_interval(gaps, EPISODES)
+        assert claim.value == EPISODES.value and claim.low <= claim.value <= claim.high
+
+
+def test_gaps_that_are_no_numbers_are_refused():
+    with pytest.raises(BadInput, match="gaps of seeds must be finite numbers"):
+        recipe_interval(["a", "b"], EPISODES)
+
+
 def test_one_seed_is_no_recipe():
     with pytest.raises(BadInput, match="at least two retrained seeds, got 1"):
         recipe_interval([0.3], EPISODES)
@@ -72,3 +96,9 @@ def test_unequal_strata_are_refused():
     with pytest.raises(BadInput, match="unequal shares"):
         check_equal_shares([100, 10], [10, 100])
     check_equal_shares([100, 50], [20, 10])
+
+
+@pytest.mark.parametrize(("one", "other"), [([-5, 10], [-5, 10]), ([0, 0], [0, 0]), (["a"], ["a"]), ([1, 2], [1])])
+def test_strata_that_are_none_are_refused(one, other):
+    with pytest.raises(BadInput):
+        check_equal_shares(one, other)

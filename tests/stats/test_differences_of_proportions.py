@@ -128,7 +128,19 @@ def test_mcnemar_is_exact_binomial_and_overflows_nowhere():
         assert mcnemar_mid_p(b, c) == pytest.approx(min(1, 2 * tail - point))
     assert mcnemar_exact(0, 0) == 1 and mcnemar_mid_p(0, 0) == 1
     assert 0 < mcnemar_exact(600, 500) < 0.01
-    assert np.isfinite(mcnemar_mid_p(10**7, 10**7 + 1))
+
+
+@pytest.mark.parametrize("discordant", [2**31 - 2, 2**31 + 10, 10**10, 10**12])
+@pytest.mark.parametrize("deviations", [1, 2, 4])
+def test_mcnemar_is_right_where_counts_outgrow_32_bits(discordant, deviations):
+    """There the binomial is normal to nine digits; the exact tail includes half a count more."""
+    from statistics import NormalDist
+
+    sd = discordant**0.5 / 2
+    fewer = discordant // 2 - round(deviations * sd)
+    tail = NormalDist(discordant / 2, sd).cdf
+    assert mcnemar_mid_p(fewer, discordant - fewer) == pytest.approx(2 * tail(fewer), rel=1e-7)
+    assert mcnemar_exact(fewer, discordant - fewer) == pytest.approx(2 * tail(fewer + 0.5), rel=1e-7)
 
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -196,11 +208,36 @@ def test_a_total_loss_is_said_to_be_one():
 @pytest.mark.parametrize("interval", UNPAIRED.values())
 @pytest.mark.parametrize(
     ("bad", "words"),
-    [((0, 0, 1, 10), "at least one episode"), ((11, 10, 1, 10), "between 0 and"), ((np.nan, 10, 1, 10), "finite")],
+    [
+        ((0, 0, 1, 10), "at least one episode"),
+        ((11, 10, 1, 10), "between 0 and"),
+        ((np.nan, 10, 1, 10), "finite"),
+        (("a", 10, 1, 10), "finite numbers, got 'a'"),
+        ((True, 10, 1, 10), "finite numbers, got True"),
+        ((1, 10**400, 1, 10), "finite numbers"),
+        ((1, 10**13, 1, 10), "at most 1e\\+12 episodes"),
+    ],
 )
 def test_impossible_counts_are_refused(interval, bad, words):
     with pytest.raises(BadInput, match=words):
         interval(*bad)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 95, float("nan"), "x", True])
+def test_a_confidence_that_is_no_share_is_refused(confidence):
+    intervals = [lambda f=f: f(PairedCounts(1, 1, 7, 12), confidence=confidence) for f in PAIRED.values()]
+    intervals += [
+        lambda f=f: f(3, 10, 1, 10, confidence=confidence) for f in (newcombe, miettinen_nurminen, relative_loss)
+    ]
+    intervals += [lambda: clopper_pearson(3, 10, confidence=confidence)]
+    for interval in intervals:
+        with pytest.raises(BadInput, match="confidence must lie in"):
+            interval()
+
+
+def test_the_correlation_of_pairs():
+    assert PairedCounts(5, 0, 0, 5).phi == 1 and PairedCounts(0, 5, 5, 0).phi == -1
+    assert PairedCounts(4, 4, 4, 4).phi == 0 and PairedCounts(3, 7, 0, 0).phi == 0
 
 
 def test_pairs_that_do_not_match_are_refused():
@@ -208,3 +245,5 @@ def test_pairs_that_do_not_match_are_refused():
         PairedCounts.of(np.ones(3, bool), np.ones(2, bool))
     with pytest.raises(BadInput, match="at least one pair"):
         PairedCounts(0, 0, 0, 0)
+    with pytest.raises(BadInput, match="pair counts must be finite numbers"):
+        PairedCounts("a", 0, 0, 0)

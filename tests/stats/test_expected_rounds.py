@@ -19,15 +19,27 @@ def test_giving_up_shortens_a_run_that_cannot_decide_to_the_published_66():
     assert run.gives_up > 0.9
 
 
+def test_arms_that_never_differ_are_called_equivalent_at_pair_44():
+    run = expected_rounds(Design(1, 1, paired=True))
+    assert (run.mean, run.gap, run.equivalence) == (44, 0, 1)
+
+
+def test_shares_add_up_and_a_wider_margin_decides_sooner():
+    run = expected_rounds(Design(0.98, 0.98, paired=True), futility=True)
+    assert 0.94 < run.equivalence < run.gap + run.equivalence + run.gives_up <= 1
+    assert expected_rounds(Design(0.98, 0.98, paired=True, equivalence=0.2)).mean < 0.6 * run.mean
+
+
 @pytest.mark.parametrize(("oracle", "learned"), [(0.27, 0), (0.9, 0.5)])
 def test_giving_up_hardly_touches_a_run_that_decides(oracle, learned):
     design = Design(oracle, learned, paired=True)
     assert expected_rounds(design, futility=True).mean == pytest.approx(expected_rounds(design).mean, abs=0.01)
 
 
-def test_expected_rounds_are_what_the_stopping_rule_does():
+@pytest.mark.parametrize("rates", [(0.5, 0.4), (0.98, 0.98)])
+def test_expected_rounds_are_what_the_stopping_rule_does(rates):
     """300 runs of the rule itself, pair by pair, against the enumeration (standard error about 2 pairs)."""
-    design, cap, rng, lengths = Design(0.5, 0.4, paired=True), 100, np.random.default_rng(3), []
+    design, cap, rng, lengths = Design(*rates, paired=True), 100, np.random.default_rng(3), []
     b, c = design.discordant
     for _ in range(300):
         draws = rng.choice([1, -1, 0], p=[b, c, 1 - b - c], size=cap)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from wmel.errors import BadInput
 from wmel.stats.confidence_sequence import log_wealth_at_zero
 from wmel.stats.futility import chance_of_deciding, is_look
 from wmel.stats.stopping import anytime_decision
@@ -21,6 +22,21 @@ def test_the_chance_is_that_of_futures_drawn_from_the_posterior(b, c, pairs, cap
     won, lost = b + (kinds == 0).cumsum(axis=1), c + (kinds == 1).cumsum(axis=1)
     share = (log_wealth_at_zero(won, lost) > np.log(20)).any(axis=1).mean()
     assert chance_of_deciding(b, c, pairs, cap=cap) == pytest.approx(share, abs=4 * 0.5 / futures**0.5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cap", "words"),
+    [
+        ((20, 20, 30), 60, "must fit into"),
+        ((1.5, 0, 30), 60, "whole"),
+        ((1, 0, 35), 60, "every tenth pair"),
+        ((1, 0, 60), 60, "every tenth pair"),
+        ((1, 0, 30), 60.5, "cap must be a whole"),
+    ],
+)
+def test_looks_that_cannot_be_are_refused(counts, cap, words):
+    with pytest.raises(BadInput, match=words):
+        chance_of_deciding(*counts, cap=cap)
 
 
 def test_equal_arms_that_never_differ_are_not_given_up_while_equivalence_is_in_reach():

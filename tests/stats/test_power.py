@@ -1,9 +1,15 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wmel.errors import BadInput
 from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.power import Design, detectable_gap, required_episodes
+from wmel.stats.miettinen_nurminen import score
+from wmel.stats.normal import two_sided
+from wmel.stats.outcomes import discordant, independent
+from wmel.stats.power import LARGEST, Design, detectable_gap, required_episodes
+from wmel.stats.tango import paired_score
 
 
 @pytest.mark.parametrize(
@@ -34,6 +40,50 @@ def test_equivalence_needs_the_published_numbers_to_within_one_episode(rate, n):
     )
 
 
+def over_the_whole_grid(design, n):
+    """The same power with the rule asked of every outcome."""
+    total = np.array(float(n))
+    table = discordant(n, *design.discordant) if design.paired else independent(n, design.oracle, design.learned)
+    one, other = table.first[:, None], table.second[None, :]
+    towards, near, far = 1 if design.oracle >= design.learned else -1, two_sided(0.90), two_sided(0.95)
+
+    def distance(gap):
+        return paired_score(one, other, total, gap) if design.paired else score(one, total, other, total, gap)
+
+    if design.documents:
+        low, high = agresti_caffo(one, n, other, n)
+        decides = low > 0 if towards > 0 else high < 0
+    elif design.equivalence is None:
+        decides = towards * distance(0.0) > far
+    else:
+        decides = (distance(-design.equivalence) > near) & (distance(design.equivalence) < -near)
+        decides &= np.abs(distance(0.0)) <= far
+    return float(table.mass[decides].sum())
+
+
+KINDS = [{}, {"documents": True}, {"paired": True}, {"equivalence": 0.1}, {"paired": True, "equivalence": 0.25}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rates=st.tuples(*[st.integers(0, 50)] * 2), n=st.integers(1, 130), kind=st.sampled_from(KINDS))
+def test_power_is_that_of_the_whole_grid(rates, n, kind):
+    design = Design(rates[0] / 50, rates[1] / 50, **kind)
+    assert design.power(n) == pytest.approx(over_the_whole_grid(design, n), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "design", [Design(0.52, 0.5), Design(0.5, 0.5, equivalence=0.02), Design(0.5, 0.48, paired=True)]
+)
+def test_power_is_that_of_the_whole_grid_where_n_is_large(design):
+    assert design.power(3000) == pytest.approx(over_the_whole_grid(design, 3000), abs=1e-9)
+
+
+def test_equal_rates_are_called_equivalent_at_most_as_often_as_they_are_not_called_a_gap():
+    """The strict rule claims a gap first, which equal rates show 5% of the time at any n."""
+    assert Design(0.5, 0.5, equivalence=0.1).power(20_000) == pytest.approx(0.95, abs=0.003)
+    assert required_episodes(Design(0.5, 0.5, equivalence=0.1), power=0.97) is None
+
+
 def test_power_is_what_simulation_gives():
     rng, n = np.random.default_rng(0), 40
     s_o, s_l = rng.binomial(n, 0.6, 40000), rng.binomial(n, 0.3, 40000)
@@ -58,13 +108,54 @@ def test_equal_rates_never_show_a_gap():
     assert detectable_gap(0.05, 10) is None
 
 
+def test_to_decide_either_way_takes_fewer_than_to_decide_one_way():
+    gap, equal = Design(0.5, 0.47), Design(0.5, 0.47, equivalence=0.1)
+    n = required_episodes(gap, equal)
+    assert gap.power(n) + equal.power(n) >= 0.8 > gap.power(n - 1) + equal.power(n - 1)
+    assert n < required_episodes(gap)
+
+
+def test_unequal_rates_count_as_equal_only_until_the_gap_shows():
+    """Rates .5 and .48 come to be called equivalent, but 50,000 episodes show the gap."""
+    equal = Design(0.5, 0.48, equivalence=0.1)
+    n = required_episodes(equal)
+    assert equal.power(n) >= 0.8 > equal.power(n - 1)
+    assert equal.power(50_000) < 0.1
+
+
+def test_the_search_reaches_its_stated_end():
+    """Rates of .53 and .516 need 19,900 or so: beyond the last power of two below 20,000."""
+    needed = required_episodes(Design(0.53, 0.516))
+    assert needed is not None and 16_384 < needed <= LARGEST
+
+
+@pytest.mark.parametrize(("oracle", "phi"), [(0.555, 0.0), (0.5, 0.9), (0.9, -0.1), (1.0, 0.0), (0.005, 0.0)])
+def test_a_detectable_gap_never_leaves_what_the_rates_allow(oracle, phi):
+    gap = detectable_gap(oracle, 40, paired=True, phi=phi)
+    assert gap is None or (gap <= oracle and Design(oracle, max(0, oracle - gap), True, phi).power(40) >= 0.8)
+
+
+@pytest.mark.parametrize("oracle", [float("nan"), -0.1, 1.5])
+def test_a_detectable_gap_needs_a_rate(oracle):
+    with pytest.raises(BadInput, match="oracle rate must lie in"):
+        detectable_gap(oracle, 3)
+
+
+@pytest.mark.parametrize("n", [10**8, 10**24])
+def test_more_episodes_than_can_be_enumerated_are_refused(n):
+    with pytest.raises(BadInput, match="up to 100000 episodes"):
+        Design(0.5, 0.4).power(n)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"oracle": 1.2, "learned": 0.5}, "oracle rate must lie in"),
+        ({"oracle": "x", "learned": 0.5}, "oracle rate must lie in"),
         ({"oracle": 0.5, "learned": float("nan")}, "learned rate must lie in"),
         ({"oracle": 0.5, "learned": 0.3, "phi": 0.5}, "only paired arms correlate"),
         ({"oracle": 0.9, "learned": 0.1, "paired": True, "phi": 1.0}, "cannot correlate"),
+        ({"oracle": 0.9, "learned": 0.9, "paired": True, "phi": -0.5}, "cannot correlate"),
         ({"oracle": 0.5, "learned": 0.5, "equivalence": 0}, "margin must lie in"),
     ],
 )

@@ -35,6 +35,14 @@ def test_the_decision_is_what_the_interval_says():
                 assert anytime_decision(b, c, pairs) == expected
 
 
+@pytest.mark.parametrize(
+    ("counts", "words"), [((3, 3, 5), "must fit into"), ((1.5, 0, 5), "whole"), (("a", 0, 5), "whole")]
+)
+def test_counts_that_cannot_be_are_refused(counts, words):
+    with pytest.raises(BadInput, match=words):
+        anytime_decision(*counts)
+
+
 def test_a_margin_must_be_one():
     with pytest.raises(BadInput, match="delta"):
         anytime_decision(1, 0, 5, delta=0)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from wmel.episodes import EpisodeTable
-from wmel.errors import BadInput
+from wmel.errors import BadInput, require_whole
 from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.bounds import Bounds, checked_counts
+from wmel.stats.bounds import checked_counts
 from wmel.stats.estimate import Estimate
 from wmel.stats.mcnemar import mcnemar_mid_p
 from wmel.stats.miettinen_nurminen import miettinen_nurminen
@@ -45,9 +45,7 @@ class CPGResult:
     @property
     def gap(self) -> Estimate:
         """With the default interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
-        low, high = self.interval(0.95)
-        method = "tango" if self.pairs is not None else "miettinen-nurminen"
-        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
+        return self.gap_at(0.95)
 
     @property
     def agresti_caffo(self) -> Estimate:
@@ -77,11 +75,13 @@ class CPGResult:
         """The learned arm's failures: those planner and score have even with the truth, and those the model adds."""
         return {"planner and score": 1 - self.oracle_success_rate, "model": self.raw_gap}
 
-    def interval(self, confidence: float) -> Bounds:
-        """The default interval at another confidence."""
+    def gap_at(self, confidence: float) -> Estimate:
+        """With the default interval at another confidence."""
         if self.pairs is not None:
-            return tango(self.pairs, confidence=confidence)
-        return miettinen_nurminen(*self._counts, confidence=confidence)
+            method, (low, high) = "tango", tango(self.pairs, confidence=confidence)
+        else:
+            method, (low, high) = "miettinen-nurminen", miettinen_nurminen(*self._counts, confidence=confidence)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
@@ -105,6 +105,10 @@ def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
 def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
     if len(oracle) == 0 or len(learned) == 0:
         raise BadInput("an arm needs at least one episode, got none")
+    for arm in (oracle, learned):
+        seeds, times = np.unique(arm["episode_seed"], return_counts=True)
+        if (times > 1).any():
+            raise BadInput(f"an arm runs every episode seed once, got {int(seeds[times > 1][0])} more than once")
     shared = np.intersect1d(oracle["episode_seed"], learned["episode_seed"])
     if len(shared) > 0 and not len(shared) == len(oracle) == len(learned):
         raise BadInput(
@@ -112,14 +116,19 @@ def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
             "run both on the same seeds, or on none in common"
         )
     if not len(shared):
-        counts = [(int(arm["success"].sum()), len(arm)) for arm in (oracle, learned)]
+        counts = [(int(_won(arm).sum()), len(arm)) for arm in (oracle, learned)]
         broken = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
         return CPGResult(*counts[0], *counts[1], errors=broken, without_errors=_dropped(oracle, learned, broken))
     one, other = (arm_in_order(arm) for arm in (oracle, learned))
     healthy = (one["error"] == "") & (other["error"] == "")
     broken = int((one["error"] != "").sum() + (other["error"] != "").sum())
-    dropped = _paired(one["success"][healthy], other["success"][healthy]) if broken and healthy.any() else None
-    return _paired(one["success"], other["success"], broken, dropped)
+    dropped = _paired(_won(one)[healthy], _won(other)[healthy]) if broken and healthy.any() else None
+    return _paired(_won(one), _won(other), broken, dropped)
+
+
+def _won(table: EpisodeTable) -> np.ndarray:
+    """Which episodes succeeded [n]; one that broke did not, whatever its row says."""
+    return table["success"] & (table["error"] == "")
 
 
 def arm_in_order(table: EpisodeTable) -> EpisodeTable:
@@ -146,7 +155,11 @@ def _paired(
 def _table(arm: Any) -> EpisodeTable | None:
     """The episode table of an arm, where it has one."""
     table = getattr(arm, "table", arm)
-    return table if isinstance(table, EpisodeTable) else None
+    if not isinstance(table, EpisodeTable):
+        return None
+    if not table["judged"].all():
+        raise BadInput("a gap of success needs a criterion of success, and these episodes were run without one")
+    return table
 
 
 def _pair(arm: Any) -> tuple[int, int]:
@@ -154,5 +167,7 @@ def _pair(arm: Any) -> tuple[int, int]:
         successes, episodes = arm
     except (TypeError, ValueError):
         raise BadInput(f"an arm is (successes, episodes), a table or a run, got {arm!r}") from None
+    require_whole(successes, "an arm's successes", at_least=0)
+    require_whole(episodes, "an arm's episodes", at_least=0)
     checked_counts(successes, episodes)
     return int(successes), int(episodes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wmel.analysis.horizon_set import horizon_set
+from wmel.analysis.horizon_set import check_epsilon, horizon_set
 from wmel.analysis.scorecard import Scorecard
 from wmel.errors import BadInput, require
 from wmel.stats.estimate import Estimate
@@ -51,8 +51,3 @@ def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[floa
         if all(longer - rate <= epsilon + ROUNDING for _, longer in points[index + 1 :])
     )
     return Estimate(float(shortest), n=len(points), method=f"documents' rule, epsilon {epsilon:g}")
-
-
-def check_epsilon(epsilon: float) -> None:
-    """Refuse an epsilon that is no share."""
-    require(0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)

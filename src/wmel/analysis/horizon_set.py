@@ -1,10 +1,11 @@
 """A confidence set for the effective horizon: which horizons the data cannot rule out."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from wmel.errors import BadInput
+from wmel.errors import BadInput, is_number, require
 from wmel.stats.pairs import PairedCounts
 from wmel.stats.tango import tango
 
@@ -15,6 +16,11 @@ def horizon_set(plan_horizons: Sequence[int], successes: Sequence[np.ndarray], e
     H_hi: going down from the longest, the last horizon that every longer one surely beats by at most epsilon (one-sided
     2.5% each, in a fixed order). H_lo: the first that no longer one surely beats by more (2.5% shared over them).
     """
+    check_epsilon(epsilon)
+    if len(plan_horizons) != len(successes):
+        raise BadInput(f"a horizon set needs outcomes per horizon, got {len(plan_horizons)} and {len(successes)}")
+    if any(longer <= shorter for shorter, longer in pairwise(plan_horizons)):
+        raise BadInput(f"a horizon set needs its horizons shortest first, each once, got {list(plan_horizons)}")
     if not plan_horizons or len({len(outcomes) for outcomes in successes}) != 1:
         raise BadInput("a horizon set needs as many outcomes at every horizon, on the same seeds")
     places, highest = range(len(plan_horizons)), len(plan_horizons) - 1
@@ -22,6 +28,11 @@ def horizon_set(plan_horizons: Sequence[int], successes: Sequence[np.ndarray], e
         highest -= 1
     lowest = next(place for place in places if not _is_too_short(successes, place, epsilon))
     return plan_horizons[lowest], plan_horizons[max(highest, lowest)]
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon that is no share."""
+    require(is_number(epsilon) and 0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
 
 
 def _is_enough(successes: Sequence[np.ndarray], place: int, epsilon: float) -> bool:

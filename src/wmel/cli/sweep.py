@@ -45,7 +45,7 @@ def sweep(
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
     from wmel import catalog
-    from wmel.analysis.horizon import check_epsilon
+    from wmel.analysis.horizon_set import check_epsilon
     from wmel.arrays import keep_freed_memory
     from wmel.cli import inputs
     from wmel.cli.failures import common_failure

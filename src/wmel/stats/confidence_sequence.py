@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from wmel.errors import BadInput
+from wmel.errors import BadInput, require_share, require_whole
 from wmel.stats.bisection import crossing
 from wmel.stats.bounds import Bounds
-from wmel.stats.log_space import log_factorials, log_half_factorials, log_mean_exp, times_log
+from wmel.stats.log_space import log_factorials, log_half_factorials, log_mean_exp
 
 
 def confidence_sequence(oracle_only: int, learned_only: int, pairs: int, *, alpha: float = 0.05) -> Bounds:
     """Bounds of p_o - p_l valid at any stopping time: the gaps against which no bet has won 1/alpha times its stake."""
+    require_share(alpha, "alpha")
     check_discordant(oracle_only, learned_only, pairs)
     gap = np.array((oracle_only - learned_only) / pairs)
 
@@ -24,8 +25,10 @@ def confidence_sequence(oracle_only: int, learned_only: int, pairs: int, *, alph
 
 
 def check_discordant(oracle_only: int, learned_only: int, pairs: int) -> None:
-    """Refuse counts that do not fit together."""
-    if not 0 <= oracle_only + learned_only <= pairs or min(oracle_only, learned_only) < 0 or pairs < 1:
+    """Refuse counts that are none, or do not fit together."""
+    for count, what in ((oracle_only, "oracle-only pairs"), (learned_only, "learned-only pairs"), (pairs, "pairs")):
+        require_whole(count, f"the number of {what}", at_least=0)
+    if oracle_only + learned_only > pairs or pairs < 1:
         raise BadInput(f"discordant pairs must fit into {pairs} pairs, got {oracle_only} and {learned_only}")
 
 
@@ -34,17 +37,14 @@ def log_wealth(oracle_only: object, learned_only: object, pairs: int, hypothesis
 
     The mixture is a polynomial of degree `pairs` in the stake, so Gauss-Chebyshev with pairs//2 + 1 nodes is exact.
     """
-    b, c = np.asarray(oracle_only)[..., None], np.asarray(learned_only)[..., None]
+    b, c = np.asarray(oracle_only), np.asarray(learned_only)
     nodes = pairs // 2 + 1
-    unit = (1 + np.cos((2 * np.arange(1, nodes + 1) - 1) * np.pi / (2 * nodes))) / 2
-    least, most = -1 / (1 - hypothesis), 1 / (1 + hypothesis)
-    stake = least + unit * (most - least)
-    terms = (
-        times_log(b, np.maximum(1 + stake * (1 - hypothesis), 0))
-        + times_log(c, np.maximum(1 - stake * (1 + hypothesis), 0))
-        + times_log(pairs - b - c, np.maximum(1 - stake * hypothesis, 0))
-    )
-    return log_mean_exp(terms)
+    angle = (2 * np.arange(1, nodes + 1) - 1) * np.pi / (4 * nodes)
+    towards_most, towards_least = np.cos(angle) ** 2, np.sin(angle) ** 2  # how far a stake is from either bound
+    up, down = 1 + hypothesis, 1 - hypothesis
+    growth = np.log([2 * towards_most / up, 2 * towards_least / down, towards_most / up + towards_least / down])
+    counts = np.stack(np.broadcast_arrays(b, c, pairs - b - c), axis=-1).astype(float)
+    return log_mean_exp(counts @ growth)
 
 
 def log_wealth_at_zero(oracle_only: object, learned_only: object) -> np.ndarray:

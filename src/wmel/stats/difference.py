@@ -5,8 +5,9 @@ import math
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from wmel.errors import BadInput
+from wmel.errors import BadInput, require_share
 from wmel.stats.estimate import Estimate
+from wmel.stats.finite import finite_numbers
 
 
 def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
@@ -33,6 +34,7 @@ def welch(oracle: object, learned: object, *, confidence: float = 0.95) -> Estim
 
 def t_quantile(degrees: float, confidence: float) -> float:
     """The t of a two-sided interval."""
+    require_share(confidence, "confidence")
     return float(stdtrit(degrees, 0.5 + confidence / 2))
 
 
@@ -47,9 +49,7 @@ def _interval(gap: float, error: float, degrees: float, confidence: float, n: in
 
 
 def _checked(values: object) -> np.ndarray:
-    array = np.asarray(values, float)
+    array = finite_numbers(values, "returns (they exist only under stop = horizon)")
     if array.ndim != 1 or array.size < 2:
         raise BadInput(f"a difference of means needs at least two values per arm, got {array.size}")
-    if not np.isfinite(array).all():
-        raise BadInput("returns must be finite; got NaN or infinity (returns exist only under stop = horizon)")
     return array

@@ -4,8 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from wmel.errors import require_whole
-from wmel.stats.confidence_sequence import log_wealth_at_zero, rules_out_margin
+from wmel.errors import require, require_share, require_whole
+from wmel.stats.confidence_sequence import check_discordant, log_wealth_at_zero
+from wmel.stats.equivalence_region import equivalent_counts
 
 FIRST_LOOK, EVERY = 30, 10
 HOPELESS = 0.05
@@ -22,39 +23,34 @@ def chance_of_deciding(
 ) -> float:
     """Predictive probability that the confidence sequence decides by pair `cap`, after a look at these counts."""
     require_whole(cap, "the cap")
-    at_look = pairs - pairs % EVERY if pairs < cap else cap
-    return float(chances(cap, delta, alpha)[at_look][oracle_only, learned_only])
+    require_share(delta, "delta")
+    require_share(alpha, "alpha")
+    check_discordant(oracle_only, learned_only, pairs)
+    require(
+        is_look(pairs) and pairs < cap,
+        f"giving up is considered every tenth pair from 30 to below the cap {cap}",
+        pairs,
+    )
+    return float(chances(cap, delta, alpha)[pairs][oracle_only, learned_only])
 
 
 @lru_cache(maxsize=4)
 def chances(cap: int, delta: float, alpha: float) -> dict[int, np.ndarray]:
-    """For every look up to `cap`: that probability [oracle-only, learned-only], by going back from the last pair.
+    """For every look below `cap`: that probability [oracle-only, learned-only], by going back from the last pair.
 
-    The next pair is of each kind with its posterior mean, so the recursion is exact. A gap is looked for at every pair,
-    equivalence at every tenth.
+    The next pair is of each kind with its posterior mean, so the recursion is exact.
     """
-    counts = np.arange(cap + 1)
-    b, c = counts[:, None], counts[None, :]
+    b, c = np.ogrid[: cap + 1, : cap + 1]
     gap = log_wealth_at_zero(b, c) > -np.log(alpha)
-    chance, looks = np.where(gap, 1.0, 0.0), {}
-    for pairs in range(cap, -1, -1):
+    chance, looks = np.zeros((cap + 1, cap + 1)), {}
+    for pairs in range(cap, FIRST_LOOK - 1, -1):
         if pairs < cap:
             more_b = np.pad(chance[1:], ((0, 1), (0, 0)))
             more_c = np.pad(chance[:, 1:], ((0, 0), (0, 1)))
             of_b, of_c = (b + PRIOR) / (pairs + 3 * PRIOR), (c + PRIOR) / (pairs + 3 * PRIOR)
-            chance = np.where(gap, 1.0, of_b * more_b + of_c * more_c + np.maximum(1 - of_b - of_c, 0) * chance)
-        if pairs % EVERY == 0 or pairs == cap:
-            chance[_equivalent(pairs, cap, delta, alpha)] = 1.0
+            chance = of_b * more_b + of_c * more_c + np.maximum(1 - of_b - of_c, 0) * chance
+        chance[gap] = 1.0
+        chance[equivalent_counts(pairs, delta, alpha)] = 1.0
+        if is_look(pairs) and pairs < cap:
             looks[pairs] = chance.copy()
     return looks
-
-
-def _equivalent(pairs: int, cap: int, delta: float, alpha: float) -> np.ndarray:
-    """Which counts [cap+1, cap+1] of this many pairs decide for equivalence."""
-    counts, decided = np.arange(cap + 1), np.zeros((cap + 1, cap + 1), bool)
-    b, c = np.nonzero(
-        (counts[:, None] + counts <= pairs) & (np.abs(counts[:, None] - counts) < delta * max(pairs, 1e-9))
-    )
-    if pairs and len(b):
-        decided[b, c] = rules_out_margin(b, c, pairs, delta=delta, alpha=alpha)
-    return decided

@@ -3,11 +3,12 @@
 import numpy as np
 
 from wmel.errors import BadInput
+from wmel.stats.finite import finite_numbers
 
 
 def holm(p_values: object) -> np.ndarray:
     """Adjusted p-values [m] in the order given: reject those at most alpha, and all claims hold together."""
-    values = np.asarray(p_values, float)
+    values = finite_numbers(p_values, "p-values")
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise BadInput(f"p-values must be a list of numbers within [0, 1], got {p_values!r}")
     order = np.argsort(values, kind="stable")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wmel.errors import BadInput
+from wmel.stats.finite import finite_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +19,8 @@ class PairedCounts:
 
     def __post_init__(self):
         for name in ("both", "oracle_only", "learned_only", "neither"):
-            counts = np.asarray(getattr(self, name), dtype=float)
-            if not np.isfinite(counts).all() or (counts < 0).any():
+            counts = finite_numbers(getattr(self, name), "pair counts")
+            if (counts < 0).any():
                 raise BadInput(f"pair counts must not be negative, got {name} = {getattr(self, name)!r}")
             object.__setattr__(self, name, counts)
         if (self.n < 1).any():
@@ -41,3 +42,11 @@ class PairedCounts:
     def gap(self) -> np.ndarray:
         """p_o - p_l"""
         return (self.oracle_only - self.learned_only) / self.n
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Correlation within a pair; 0 where an arm always does the same."""
+        oracle, learned = self.both + self.oracle_only, self.both + self.learned_only
+        spread = np.sqrt(oracle * (self.n - oracle) * learned * (self.n - learned))
+        shared = self.both * self.neither - self.oracle_only * self.learned_only
+        return np.where(spread > 0, np.clip(shared / np.where(spread > 0, spread, 1), -1, 1), 0.0)

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from wmel.errors import require
+from wmel.errors import require_share, require_whole
 from wmel.stats.confidence_sequence import check_discordant, log_wealth_at_zero, rules_out_margin
 from wmel.stats.futility import HOPELESS, chance_of_deciding, is_look
 
@@ -25,8 +25,10 @@ def anytime_decision(
     With a cap, the most pairs the run may take, every tenth pair from the thirtieth also asks whether it is worth going
     on. Stopping for futility claims nothing, and ignoring it costs no validity.
     """
-    require(0 < delta < 1, "delta must lie in (0, 1)", delta)
-    require(0 < alpha < 1, "alpha must lie in (0, 1)", alpha)
+    require_share(delta, "delta")
+    require_share(alpha, "alpha")
+    if cap is not None:
+        require_whole(cap, "the cap")
     check_discordant(oracle_only, learned_only, pairs)
     if log_wealth_at_zero(oracle_only, learned_only) > -np.log(alpha):
         return "gap"
