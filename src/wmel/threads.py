@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 from threadpoolctl import threadpool_limits
@@ -14,6 +14,12 @@ def threads() -> int:
     """Threads a simulator may use now: the limit in force, else OMP_NUM_THREADS, else the cores this process has."""
     asked = _limit.get() or os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if str(asked).isdecimal() and int(asked) > 0 else len(os.sched_getaffinity(0))
+
+
+def arrays_on_few() -> AbstractContextManager[object]:
+    """Numerical libraries on OMP_NUM_THREADS threads, or on one: at the sizes of a plan a second one costs time."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return threadpool_limits(limits=int(asked) if asked.isdecimal() and int(asked) > 0 else 1)
 
 
 @contextmanager

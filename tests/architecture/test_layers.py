@@ -28,6 +28,7 @@ HOSTS = {  # guest -> files that may import it
     "scipy": {f"stats/{name}.py" for name in NEED_SCIPY},
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
+    "torch": {"models/mlp.py", *(f"training/{name}.py" for name in ("checkpoints", "fit", "mlp", "open_loop"))},
 }
 WRITERS = ("reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}

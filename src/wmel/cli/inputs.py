@@ -41,10 +41,14 @@ def given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def own_model(text: str | None) -> Any:
-    """A model named as package.module:object, found from the current folder on; None for the oracle."""
+def own_model(text: str | None, world: Any) -> Any:
+    """A checkpoint folder, or a model named as package.module:object found from here on; None for the oracle."""
     if text is None or text == "oracle":
         return None
+    if Path(text).exists() or "/" in text:
+        from wmel.training.restore import restored
+
+        return restored(Path(text), world)
     return catalog.MODELS.load(text)
 
 

@@ -40,7 +40,9 @@ Candidates = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help="A model of your own to plan with, as package.module:object.  [default: the oracle]"),
+    typer.Option(
+        "--model", help="A checkpoint folder, or a model of your own as package.module:object.  [default: the oracle]"
+    ),
 ]
 Execute = Annotated[
     int | None,

@@ -10,15 +10,15 @@ ROUNDING = 1e-6  # shares of episodes are added up
 
 
 @contextmanager
-def progress(title: str, total: int, *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A function to call with the share of how many episodes that has just been done."""
+def progress(title: str, total: int, *, quiet: bool, unit: str = "episodes") -> Iterator[Callable[[float], None]]:
+    """A function to call with how much, in episodes or another unit, has just been done."""
     if quiet:
         yield lambda finished: None
     elif sys.stderr.isatty():
         with _bar(title, total) as advance:
             yield advance
     else:
-        yield _Lines(title, total).advance
+        yield _Lines(title, total, unit).advance
 
 
 @contextmanager
@@ -35,8 +35,8 @@ def _bar(title: str, total: int) -> Iterator[Callable[[float], None]]:
 class _Lines:
     """A line now and then, and one at the end."""
 
-    def __init__(self, title: str, total: int):
-        self.title, self.total, self.done = title, total, 0.0
+    def __init__(self, title: str, total: int, unit: str):
+        self.title, self.total, self.unit, self.done = title, total, unit, 0.0
         self.start = self.last = time.monotonic()
 
     def advance(self, finished: float) -> None:
@@ -46,11 +46,11 @@ class _Lines:
         now = time.monotonic()
         if self.done > self.total - ROUNDING:
             self.done = self.total
-            print(f"{self.title}: {self.total}/{self.total} episodes", file=sys.stderr, flush=True)
+            print(f"{self.title}: {self.total}/{self.total} {self.unit}", file=sys.stderr, flush=True)
         elif now - self.last >= SECONDS_BETWEEN_LINES:
             left = (now - self.start) * (self.total - self.done) / self.done
             print(
-                f"{self.title}: {self.done:.1f}/{self.total} episodes, about {left:.0f} s left",
+                f"{self.title}: {self.done:.1f}/{self.total} {self.unit}, about {left:.0f} s left",
                 file=sys.stderr,
                 flush=True,
             )

@@ -70,7 +70,7 @@ def run(
         execute=execute,
         knots=knots,
         objective=objective,
-        model=inputs.own_model(model),
+        model=inputs.own_model(model, world),
     )
     runner = BenchmarkRunner(
         world,

@@ -64,7 +64,7 @@ def sweep(
     check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid, **inputs.given(init=init))
-    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model))
+    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model, world))
     with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
         points = horizon_sweep(
             world,

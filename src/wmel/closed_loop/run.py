@@ -15,6 +15,7 @@ from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Policy
 from wmel.episodes import EpisodeTable, stacked
 from wmel.errors import BadInput, require, require_whole
+from wmel.threads import arrays_on_few
 
 EPISODES_PER_SEED = 100_000
 
@@ -59,8 +60,9 @@ def run_episodes(
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
     sample, tables = DecisionSample(timed_decisions), []
-    for first in range(0, len(seeds), block):
-        tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
+    with arrays_on_few():
+        for first in range(0, len(seeds), block):
+            tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
     return _with_costs(stacked(tables), policy, sample)
 
 

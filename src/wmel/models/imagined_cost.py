@@ -42,12 +42,17 @@ class ImaginedCost:
 
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
         """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
+        length = len(actions)
+        spare = -length % self.model.spec.rows_at_once
+        if spare:
+            actions = namespace_of(actions).concatenate([actions, repeat_rows(actions[-1:], spare)])
         by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
         values = self.space.as_values(by_step).swapaxes(0, 1)
-        latents, goals = (_spread(rows, start, count, len(actions)) for rows in (self.latents, self.goals))
+        latents, goals = (_spread(rows, start, count, length, spare) for rows in (self.latents, self.goals))
         inputs = model_input(self.model, self.space, by_step.swapaxes(0, 1), values)
         trajectory = rollout(self.model, latents, inputs)
-        return reduced(self.objective.reduction, self._costs(trajectory, inputs, values, goals))
+        costs = self._costs(trajectory, inputs, values, goals)
+        return reduced(self.objective.reduction, costs[:length])
 
     def _costs(self, trajectory: Array, inputs: Array, values: Array, goals: Array) -> Array:
         """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
@@ -65,7 +70,8 @@ def model_input(model: WorldModel, space: Space, actions: Array, values: Array) 
     return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)
 
 
-def _spread(rows: Array, start: int, count: int, length: int) -> Array:
-    """Rows [B,...], each repeated `count` times, and of those the `length` from `start` on."""
+def _spread(rows: Array, start: int, count: int, length: int, spare: int) -> Array:
+    """Rows [B,...], each repeated `count` times; of those the `length` from `start` on, the last `spare` times more."""
     first, last = start // count, -(-(start + length) // count)
-    return repeat_rows(rows[first:last], count)[start - first * count :][:length]
+    chosen = repeat_rows(rows[first:last], count)[start - first * count :][:length]
+    return namespace_of(chosen).concatenate([chosen, repeat_rows(chosen[-1:], spare)]) if spare else chosen

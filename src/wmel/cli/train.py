@@ -1,0 +1,89 @@
+"""`wmel train`: collect data, fit a world model, write a checkpoint."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wmel.cli import options
+from wmel.cli.options import count, number
+
+EXAMPLES = """\b
+Examples:
+  wmel train mlp --env dmc_acrobot --transitions 2000 --output models/acrobot
+  wmel train mlp --env dmc:cartpole-swingup --transitions 20000 --collect '3*random+cem' --output models/cartpole
+  wmel train mlp --env maze_toy --output models/maze
+"""
+
+
+def train(
+    kind: Annotated[str, typer.Argument(help="What to train: mlp.")],
+    env: options.Environment,
+    output: Annotated[Path, typer.Option("--output", "--out", help="Folder of the checkpoint.")],
+    transitions: Annotated[int, count("--transitions", "Transitions to collect.")] = 2000,
+    collect: Annotated[
+        str, typer.Option("--collect", help="Policy that collects them, or a mixture: 3*random+cem.")
+    ] = "random",
+    epsilon: Annotated[
+        float, typer.Option(parser=number, metavar="<float>", help="Share of actions drawn at random instead.")
+    ] = 0.0,
+    episode_steps: Annotated[int, count("--episode-steps", "Steps of an episode of data.")] = 200,
+    init: options.Init = None,
+    epochs: Annotated[int, count("--epochs", "Passes over the data.")] = 200,
+    hidden: Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers.")] = "64,64",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", help="next, or delta (scaled).  [default: next on dmc_*, as in the documents, else delta]"
+        ),
+    ] = None,
+    patience: Annotated[
+        int | None, count("--patience", "Stop after so many epochs without a better held-out error; keep the best.")
+    ] = None,
+    threads: Annotated[int, count("--threads", "Threads to fit with.")] = 1,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a world model on data a policy collects, and write its checkpoint and card."""
+    from wmel import catalog
+    from wmel.cli import inputs
+    from wmel.cli.progress import progress
+    from wmel.errors import BadInput
+
+    if kind != "mlp":
+        raise BadInput(f"no trainer named '{kind}'; known: mlp")
+    from wmel.policies.mixture import exploration
+    from wmel.training.checkpoints import write_checkpoint
+    from wmel.training.collect import collect as collected
+    from wmel.training.fit import FitSettings
+    from wmel.training.mlp import MLPSettings, train_mlp
+
+    inputs.find_from_here()
+    inputs.check_outputs(output / "card.json")
+    world = catalog.environment(env, **inputs.given(init=init))
+    wanted = target or ("next" if env.startswith("dmc_") else "delta")
+    network = MLPSettings(tuple(inputs.whole_numbers(hidden, "--hidden")), wanted)
+    settings = FitSettings(epochs=epochs, patience=patience, seed=seed, threads=threads)
+    policy = exploration(world, collect, epsilon)
+    with progress(f"{collect} in {env}", transitions, quiet=quiet, unit="transitions") as advance:
+        data = collected(world, policy, transitions, episode_steps=episode_steps, seed=seed, progress=advance)
+    with progress(f"fitting {kind}", epochs, quiet=quiet, unit="epochs") as advance:
+        trained = train_mlp(world, data, network, settings, advance)
+    card = {
+        **trained.card,
+        "collect": {"policy": collect, "epsilon": epsilon, "episode_steps": episode_steps, "seed": seed},
+    }
+    write_checkpoint(output, trained.model.network.state_dict(), card)
+    if not quiet:
+        _print(card, output)
+
+
+def _print(card: dict, output: Path) -> None:
+    errors, data = card["errors"], card["data"]
+    print(f"{data['transitions']} transitions of {data['episodes']} episodes, {card['fit']['epochs_taken']} epochs")
+    for name in ("training_mse", "held_out_transition_mse", "held_out_episode_mse"):
+        print(f"{name}: {errors[name]:.3g}" if errors[name] is not None else f"{name}: n/a (nothing was held out)")
+    drift = errors["open_loop_rmse"]
+    steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]
+    print("open-loop error (rms) after", ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps), "steps")
+    print(f"checkpoint: {output}")

@@ -1,0 +1,1 @@
+"""Making world models: data, fits and checkpoints."""

@@ -1,0 +1,63 @@
+"""Checkpoints: weights as safetensors and a card as JSON, in a folder of their own."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from wmel.errors import BadInput, CannotWrite
+
+WEIGHTS, CARD = "weights.safetensors", "card.json"
+PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
+
+
+def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> None:
+    """Write both files, the card last: a folder with a card is a whole checkpoint."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replaced(folder / WEIGHTS, lambda path: save_file({k: v.contiguous() for k, v in weights.items()}, path))
+        _replaced(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
+    except OSError as error:
+        raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
+
+
+def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Weights and card of a folder; anything else is refused, and nothing of it is run."""
+    if folder.suffix in PICKLES or (folder.is_file() and folder.name != CARD):
+        raise BadInput(
+            f"{folder} is no checkpoint folder; a pickle could run code and is never loaded: train or convert it"
+        )
+    folder = folder.parent if folder.name == CARD else folder
+    card = read_card(folder)
+    try:
+        return load_file(folder / WEIGHTS), card
+    except (OSError, SafetensorError) as error:
+        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {' '.join(str(error).split())}") from error
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a checkpoint."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{folder} is no checkpoint: cannot read {CARD}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise BadInput(f"{folder} is no checkpoint: {CARD} is not JSON: {error}") from error
+    if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
+        raise BadInput(f"{folder} is no checkpoint of wmel: its card describes no model")
+    return card
+
+
+def _replaced(path: Path, write: Any) -> None:
+    """Write beside the path and put it in place whole."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        write(partial)
+        partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink()
