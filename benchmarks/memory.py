@@ -1,29 +1,27 @@
-"""Memory of a long run against that of a short one: the peak less what imports take."""
+"""Memory of a long `wmel run`, record written, against that of a short one: the peak less what imports take."""
 
 import subprocess
 import sys
+import tempfile
 
 from side_by_side import verdict
 
 RUN = """
 import resource, sys
-import wmel.environments.dmc.suite
-from wmel import catalog
-from wmel.arrays import keep_freed_memory
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
-keep_freed_memory()
+import wmel.environments.dmc.suite, wmel.reports.records
+from wmel.cli.main import app
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-world = catalog.environment("dmc_cartpole")
-policy = catalog.policy("random-shooting", world, candidates=8, plan_horizon=10)
-BenchmarkRunner(world, policy, int(sys.argv[1]), 200, seed=0, stop="horizon").run()
+line = "run --env dmc_cartpole --policy random --stop horizon --quiet --episodes"
+app([*line.split(), sys.argv[1], "--output", sys.argv[2]], standalone_mode=False)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
 def peak(episodes: int) -> float:
     """Megabytes a run of so many episodes adds to the peak of its process."""
-    ran = subprocess.run([sys.executable, "-c", RUN, str(episodes)], check=True, capture_output=True, text=True)
-    return int(ran.stdout) / 1024
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", RUN, str(episodes), f"{folder}/run.json"]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
 
 
 def main() -> int:

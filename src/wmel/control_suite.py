@@ -3,7 +3,7 @@
 REWARD_OF_OBSERVATION = (
     "acrobot-swingup", "acrobot-swingup_sparse", "ball_in_cup-catch", "cartpole-balance", "cartpole-balance_sparse",
     "cartpole-swingup", "cartpole-swingup_sparse", "finger-spin", "pendulum-swingup", "point_mass-easy",
-    "reacher-easy", "reacher-hard",
+    "point_mass-hard",    "reacher-easy", "reacher-hard",
 )  # fmt: skip
 VECTORISED = (
     *REWARD_OF_OBSERVATION, "cheetah-run", "finger-turn_easy", "finger-turn_hard", "hopper-hop", "hopper-stand",
@@ -14,7 +14,7 @@ ROW_BY_ROW = (
     "fish-swim", "fish-upright", "humanoid-run", "humanoid-run_pure_state", "humanoid-stand", "humanoid-walk",
     "humanoid_CMU-run", "humanoid_CMU-stand", "humanoid_CMU-walk", "lqr-lqr_2_1", "lqr-lqr_6_2",
     "manipulator-bring_ball", "manipulator-bring_peg", "manipulator-insert_ball", "manipulator-insert_peg",
-    "point_mass-hard", "quadruped-escape", "quadruped-fetch", "quadruped-run", "quadruped-walk", "stacker-stack_2",
+    "quadruped-escape", "quadruped-fetch", "quadruped-run", "quadruped-walk", "stacker-stack_2",
     "stacker-stack_4", "swimmer-swimmer15", "swimmer-swimmer6",
 )  # fmt: skip
 TASKS = tuple(sorted((*VECTORISED, *ROW_BY_ROW)))
@@ -37,7 +37,8 @@ def objectives_of(task: str) -> tuple[str, ...]:
 
 def summary_of(task: str) -> str:
     """Its line in `wmel list`."""
-    how = "vectorised" if task in VECTORISED else "observed and rewarded row by row"
+    how = "vectorised" if task in VECTORISED else "row by row"
     graphics = "; needs OpenGL" if task in NEEDS_GRAPHICS else ""
+    ends = "; never ends early" if task.startswith("lqr") else ""
     scores = [name for name in objectives_of(task) if name != "model-reward"]
-    return f"{how}{graphics}; objectives of observations: {', '.join(scores) or 'none'}"
+    return f"{how}{graphics}{ends}; objectives of observations: {', '.join(scores) or 'none'}"

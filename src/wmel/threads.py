@@ -13,7 +13,9 @@ _limit: ContextVar[int | None] = ContextVar("limit", default=None)
 def threads() -> int:
     """Threads a simulator may use now: the limit in force, else OMP_NUM_THREADS, else the cores this process has."""
     asked = _limit.get() or os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if str(asked).isdecimal() and int(asked) > 0 else len(os.sched_getaffinity(0))
+    if str(asked).isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def arrays_on_few() -> AbstractContextManager[object]:

@@ -1,4 +1,8 @@
 import json
+import os
+import subprocess
+import sys
+from ctypes.util import find_library
 
 import numpy as np
 import pytest
@@ -154,7 +158,7 @@ def test_a_run_in_which_every_episode_fails_alike_says_so_and_exits_1(wmel_comma
 def test_a_control_task_from_the_command_line_to_a_record_and_its_steps(wmel_command, tmp_path):
     line = (
         "run --env dmc_cartpole --init fixed --policy cem --plan-horizon 5 --episodes 3 --horizon 12 --stop horizon "
-        "--success reward>=0.01@sustained:3 --output run.json --trajectories steps.npz"
+        "--success reward>=0.01@sustained:3 --output run.json --trajectories steps.npz --rewards"
     )
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -186,6 +190,39 @@ def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_com
 
 
 def test_the_task_that_needs_graphics_says_so(wmel_command, tmp_path):
-    done = wmel_command("run", "--env", "dmc:quadruped-escape", "--policy", "random", cwd=tmp_path)
+    without = {name: value for name, value in os.environ.items() if name not in ("MUJOCO_GL", "DISPLAY")}
+    line = ("run", "--env", "dmc:quadruped-escape", "--policy", "random")
+    done = wmel_command(*line, cwd=tmp_path, env=without)
     assert done.returncode == 2 and "needs OpenGL" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("backend", "task"), [("osmesa", "quadruped-escape"), ("bogus", "cartpole-balance")])
+def test_graphics_that_are_asked_for_and_missing_are_said_in_one_line(wmel_command, tmp_path, backend, task):
+    if backend == "osmesa" and find_library("OSMesa"):
+        pytest.skip("OSMesa is installed here")
+    line = ("run", "--env", f"dmc:{task}", "--policy", "random", "--episodes", "1", "--horizon", "2")
+    done = wmel_command(*line, cwd=tmp_path, env={**os.environ, "MUJOCO_GL": backend})
+    assert done.returncode == 2 and done.stderr.startswith("wmel: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_the_task_that_draws_equals_dm_control_where_it_can_draw(tmp_path):
+    """In a process of its own, as the backend is chosen at import."""
+    check = (
+        "import tests.environments.dmc.test_equal_to_dm_control as t\n"
+        "t.test_states_bit_for_bit_and_what_is_seen_to_1e_10('quadruped-escape', 3)\n"
+    )
+    drawn = {**os.environ, "MUJOCO_GL": "egl"}
+    able = "from dm_control import _render; _render.Renderer(max_width=64, max_height=64).free()"
+    if subprocess.run([sys.executable, "-c", able], env=drawn, capture_output=True, timeout=120).returncode:
+        pytest.skip("EGL cannot be loaded here")
+    done = subprocess.run([sys.executable, "-c", check], env=drawn, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_task_of_the_suite_can_be_checked_by_name(wmel_command):
+    done = wmel_command("check", "dmc:reacher-easy")
+    assert done.returncode == 0, done.stderr
+    assert "dmc:reacher-easy as environment" in done.stdout

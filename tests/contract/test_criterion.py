@@ -28,7 +28,9 @@ def test_a_criterion_reads_as_it_is_typed(criterion, words):
     assert str(criterion) == words
 
 
-@pytest.mark.parametrize("text", ["distance<=0", "reward>=0.6", "reward>=0.6@sustained:10", "reward>=-2e-05@at_end"])
+@pytest.mark.parametrize(
+    "text", ["distance<=0", "reward>=0.6", "reward>=0.6@sustained:10", "reward>=-2e-05@at_end", "reward>=0.12345678"]
+)
 def test_what_is_written_is_read_back(text):
     assert str(Criterion.parse(text)) == text
     assert Criterion.parse(f" {text.replace('=', '= ')} ") == Criterion.parse(text)
@@ -42,6 +44,7 @@ def test_what_is_written_is_read_back(text):
         (">=0.6", "no criterion"),
         ("reward>=high", "no criterion"),
         ("reward>=nan", "no criterion"),
+        ("reward<=0.6>=0.2", "no criterion"),
         ("reward>=0.6@sustained:x", "no criterion"),
         ("reward>=0.6@often", "'often' is no when rule"),
         ("reward>=0.6@at_end:3", "only a sustained success takes steps"),

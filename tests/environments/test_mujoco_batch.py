@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 
+from tests.environments.chosen import OTHERS
 from wmel import catalog
+from wmel.closed_loop.record import Trajectories
+from wmel.closed_loop.run import run_episodes
 from wmel.contract.objective import ModelReward
-from wmel.environments.mujoco_batch import LARGEST
+from wmel.environments.mujoco_rows import LARGEST
 from wmel.errors import BadInput, BadStep
 from wmel.models.imagined_cost import ImaginedCost
 from wmel.models.oracle import Oracle
@@ -31,11 +34,49 @@ def test_a_simulation_that_diverges_costs_infinity_when_imagined(horizon, speed)
         assert not np.isfinite(costs[1]).any()
 
 
-@pytest.mark.parametrize("speed", [2e10, np.nan])
-def test_a_simulation_that_diverges_is_an_error_when_executed(speed):
-    world = catalog.environment("dmc:cartpole-swingup")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dmc_acrobot", "dmc:pendulum-swingup", "dmc:reacher-hard", "dmc:cheetah-run", "dmc:hopper-stand",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS),
+    ],
+)  # fmt: skip
+def test_that_holds_for_every_task_and_every_objective_it_offers(name):
+    world = catalog.environment(name)
+    width = world.spec.actions.width
+    candidates = np.zeros((2, 2, 3, width), world.spec.actions.dtype)
+    for objective in world.spec.objectives:
+        states, score = thrown(world, 2e10), catalog.objective(objective, world)
+        cost = ImaginedCost(
+            Oracle(world), score, world.spec.actions, states, world.goals(states), len(world.spec.observation)
+        )
+        costs = cost(candidates).costs
+        assert np.isfinite(costs[0]).all(), objective
+        assert not np.isfinite(costs[1]).any(), objective
+
+
+@pytest.mark.parametrize("speed", [2e10, 9.9e9, np.nan])
+@pytest.mark.parametrize("name", ["dmc:cartpole-swingup", "dmc:cartpole-two_poles"])
+def test_a_simulation_that_diverges_is_an_error_when_executed(name, speed):
+    """Also where the step that diverges is the last one, and nothing comes after it to notice."""
+    world = catalog.environment(name)
     with pytest.raises(BadStep, match="diverged"):
         world.step(thrown(world, speed), np.zeros((2, 1)))
+
+
+def test_a_control_that_is_no_number_is_refused():
+    world = catalog.environment("dmc:cartpole-swingup")
+    with pytest.raises(BadStep, match="NaN or infinite"):
+        world.step(world.reset(np.arange(1)), np.full((1, 1), np.nan))
+
+
+@pytest.mark.parametrize("name", ["dmc:walker-walk", "dmc:humanoid-stand"])
+def test_no_rows_and_no_steps_are_fine(name):
+    world = catalog.environment(name)
+    none = world.reset(np.arange(2))[:0]
+    assert world.observe(none).shape == (0, len(world.spec.observation))
+    assert world.quantities(none, none, none)["reward"].shape == (0,)
+    assert world.rollout(world.reset(np.arange(2)), np.zeros((2, 0, world.spec.actions.width))).shape[1] == 1
 
 
 def test_a_row_beyond_what_mujoco_takes_is_never_returned_as_fine():
@@ -69,15 +110,16 @@ def test_an_imagined_row_is_not_stepped_on():
 
 
 def test_a_thrown_episode_is_an_error_row_and_the_others_go_on():
-    from wmel.closed_loop.run import run_episodes
-
     class Thrown(type(catalog.environment("dmc:cartpole-swingup"))):
         def reset(self, seeds):
             states = super().reset(seeds)
             states[seeds == 1, self._suite.batch.layout.velocities.stop - 1] = 2e10
             return states
 
-    world = Thrown("thrown", "cartpole-swingup")
-    table = run_episodes(world, catalog.policy("random", world), [0, 1, 2], max_steps=4, timed_decisions=0)
+    world, steps = Thrown("thrown", "cartpole-swingup"), Trajectories()
+    policy = catalog.policy("random", world)
+    table = run_episodes(world, policy, [0, 1, 2], max_steps=4, timed_decisions=0, record=steps)
     assert [bool(error) for error in table["error"]] == [False, True, False]
     assert "diverged" in table["error"][1]
+    rewards = steps.arrays(world, table)["rewards"]
+    assert np.isnan(rewards[1]).all() and np.isfinite(rewards[[0, 2]]).all()

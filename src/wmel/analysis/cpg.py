@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from wmel.contract.run import Run
 from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, require_whole
 from wmel.stats.agresti_caffo import agresti_caffo
@@ -93,6 +94,8 @@ def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
 
     Tables that ran the same seeds are paired on them; tables that share only some seeds are refused.
     """
+    if isinstance(oracle, Run) and isinstance(learned, Run):
+        _check_same_setting(oracle, learned)
     tables = [_table(arm) for arm in (oracle, learned)]
     if tables[0] is not None and tables[1] is not None:
         return _of_tables(tables[0], tables[1])
@@ -100,6 +103,17 @@ def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
         raise BadInput("give both arms as counts or both as tables of episodes")
     (s_o, n_o), (s_l, n_l) = _pair(oracle), _pair(learned)
     return CPGResult(s_o, n_o, s_l, n_l)
+
+
+def _check_same_setting(oracle: Run, learned: Run) -> None:
+    """Refuse arms that differ in more than their model."""
+    one, other = oracle.setting, learned.setting
+    for name in {**one, **other}:
+        if one.get(name) != other.get(name):
+            raise BadInput(
+                f"the arms differ in more than their model: {name} is {one.get(name)!r} in the oracle arm and "
+                f"{other.get(name)!r} in the learned one"
+            )
 
 
 def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:

@@ -9,6 +9,7 @@ from wmel.cli import options
 EXAMPLES = """\b
 Examples:
   wmel check maze_toy
+  wmel check dmc:walker-walk
   wmel check cem
   wmel check drop-next-3
   wmel check success@20

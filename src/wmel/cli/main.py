@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from wmel.cli import check, doctor, explain, list_parts, power, run, show, sweep, train
+from wmel.cli import check, cpg, doctor, explain, list_parts, power, run, show, sweep, train
 from wmel.errors import WmelError
 
 INTERRUPTED = 130
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
+app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
 app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("power", epilog=power.EXAMPLES)(power.power)

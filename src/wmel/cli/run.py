@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+import typer
+
 from wmel.cli import options
 from wmel.cli.options import count
 
@@ -42,6 +44,7 @@ def run(
     layout: options.Layout = None,
     output: options.Output = None,
     markdown: options.Markdown = None,
+    rewards: Annotated[bool, typer.Option("--rewards", help="Keep the reward of every step in the record.")] = False,
     trajectories: options.Trajectories = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -86,7 +89,7 @@ def run(
     steps = Trajectories() if trajectories is not None else None
     with progress(f"{policy} in {env}", episodes, quiet=quiet) as advance:
         finished = runner.run(advance, steps)
-    record = run_record(finished, metrics=metrics, layout=grid.get("layout"))
+    record = run_record(finished, metrics=metrics, layout=grid.get("layout"), rewards=rewards)
     card = run_scorecard(record)
     if output is not None:
         write_record(output, record)

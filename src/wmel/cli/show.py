@@ -19,14 +19,21 @@ def show(
     """Check a stored record and print what it holds, computed anew from its rows."""
     from wmel.cli.inputs import check_outputs
     from wmel.cli.screen import say_where
+    from wmel.cli.shown_gaps import print_comparison
     from wmel.cli.shown_results import print_scorecard, print_sweep
+    from wmel.errors import BadInput
     from wmel.reports.files import write_atomically
-    from wmel.reports.json_envelope import RunRecord
+    from wmel.reports.json_envelope import CPGRecord, RunRecord
     from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard
     from wmel.reports.records import read_record, recorded_sweep, run_scorecard
 
     check_outputs(markdown)
     stored = read_record(record)
+    if isinstance(stored, CPGRecord):
+        if markdown is not None:
+            raise BadInput("a comparison of models has no Markdown yet; its arms' own records have")
+        print_comparison(stored)
+        return
     if isinstance(stored, RunRecord):
         card = run_scorecard(stored)
         print_scorecard(stored.metadata, card)

@@ -40,4 +40,8 @@ def _setting(metadata: Metadata) -> str:
     sight = ", reads the true state" if metadata.policy_reads == "state" else ""
     struck = "" if metadata.perturbation is None else f", {metadata.perturbation} in {metadata.perturb_prob:.0%}"
     starts = {None: "", "task": ", task starts", "fixed": ", one fixed start"}[metadata.init]
-    return f"{metadata.policy}{model}{planning}{drawn}{sight}, in {metadata.env}{starts}{struck}, seed {metadata.seed}"
+    seeds = ", ".join(map(str, metadata.seeds))
+    judged = "" if metadata.success is None else f", success {metadata.success}"
+    whole = ", run to the end" if metadata.stop == "horizon" else ""
+    acting = f"{metadata.policy}{model}{planning}{drawn}{sight}"
+    return f"{acting}, in {metadata.env}{starts}{judged}{whole}{struck}, seed {seeds}"

@@ -1,7 +1,7 @@
 """BenchmarkRunner: the documents' face of run_episodes."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from wmel.contract.perturbation import Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.contract.run import Run
 from wmel.episodes import EpisodeTable
+from wmel.errors import require
 from wmel.perturbations.env_default import EnvPerturbation
 
 
@@ -33,7 +34,8 @@ class BenchmarkRunner:
     horizon: int = 50
     perturb_prob: float = 0.0
     perturbation: Perturbation | None = None
-    seed: int | None = None
+    seed: int | Sequence[int] | None = None  # several: that many episodes of each
+    first_episode: int = 0  # of each seed
     criterion: Criterion | None = None  # None: the environment's own
     stop: Stop | str | None = None  # None: at a success that is established at once, else at the end
     block: int = 512
@@ -48,28 +50,35 @@ class BenchmarkRunner:
 
     def run(self, progress: Callable[[float], None] = lambda finished: None, record: Trajectories | None = None) -> Run:
         """Run the episodes; `progress` is told what share of how many has just been done, `record` every step."""
-        seed, disturbance = secrets.randbelow(2**31) if self.seed is None else self.seed, self.disturbance
+        seeds, disturbance = self._seeds(), self.disturbance
+        share = 1 / (1 + self.perturb_prob)  # of the time; about as many as are struck run once more, left alone
+
+        def part_done(finished: float) -> None:
+            progress(share * finished)
+
         criterion = self.criterion or self.environment.default_criterion
         stop = judge.stop_rule(criterion, self.stop)
         table = run_episodes(
             self.environment,
             self.policy,
-            episode_seeds(seed, self.episodes),
+            np.concatenate([self._episodes_of(seed) for seed in seeds]),
             criterion=criterion,
             stop=stop,
             max_steps=self.horizon,
             disturbance=disturbance,
             block=self.block,
             timed_decisions=self.timed_decisions,
-            progress=progress,
+            progress=part_done,
             record=record,
         )
+        whole = self._with_unperturbed(table, part_done)
+        progress((1 - share) * len(table) - share * int(table["perturbed"].sum()))
         return Run(
             environment_name=self.environment.spec.name,
             policy_name=self.policy.name,
             policy_reads=self.policy.reads,
             policy_settings=self.policy.settings,
-            seed=seed,
+            seeds=seeds,
             horizon=self.horizon,
             perturb_prob=self.perturb_prob,
             perturbation=None if disturbance is None else disturbance.perturbation.name,
@@ -77,10 +86,23 @@ class BenchmarkRunner:
             success=None if criterion is None else str(criterion),
             stop=stop,
             latency_threads=THREADS,
-            table=self._with_unperturbed(table),
+            table=whole,
         )
 
-    def _with_unperturbed(self, table: EpisodeTable) -> EpisodeTable:
+    def _episodes_of(self, seed: int) -> np.ndarray:
+        """episode seeds of one seed, from the first asked for on"""
+        return episode_seeds(seed, self.first_episode + self.episodes)[self.first_episode :]
+
+    def _seeds(self) -> tuple[int, ...]:
+        """Those asked for; one is drawn where none was."""
+        if self.seed is None:
+            return (secrets.randbelow(2**31),)
+        if not isinstance(self.seed, Sequence):
+            return (self.seed,)
+        require(len(set(self.seed)) == len(self.seed) > 0, "seeds must be one or more, all different", self.seed)
+        return tuple(self.seed)
+
+    def _with_unperturbed(self, table: EpisodeTable, progress: Callable[[float], None]) -> EpisodeTable:
         """The table with what became of the struck seeds when they were left alone."""
         struck = np.flatnonzero(table["perturbed"])
         if not len(struck):
@@ -94,6 +116,7 @@ class BenchmarkRunner:
             max_steps=self.horizon,
             block=self.block,
             timed_decisions=0,
+            progress=progress,
         )
         success = table["unperturbed_success"].copy()
         success[struck] = alone["success"]

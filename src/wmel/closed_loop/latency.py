@@ -1,5 +1,6 @@
 """Latency is a single-decision quantity: decisions kept during a run and timed alone after it."""
 
+import math
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
@@ -50,18 +51,24 @@ class DecisionSample:
                 self.kept, self.every = self.kept[::2], 2 * self.every
 
 
-def decision_times(policy: Policy, sample: DecisionSample) -> list[tuple[int, float]]:
-    """(episode, milliseconds) of each kept decision at batch 1, warm, on one thread; one that now fails is left out."""
+def decision_times(policy: Policy, sample: DecisionSample, budget: float = math.inf) -> list[tuple[int, float]]:
+    """(episode, milliseconds) of kept decisions at batch 1, warm, on one thread; one that now fails is left out.
+
+    When a budget of seconds is spent no further one is timed; they are taken in an order spread over the run.
+    """
     if not sample.kept:
         return []
+    times, order = [], np.random.default_rng(0).permutation(len(sample.kept))
     with limited_to(THREADS):
+        until = perf_counter_ns() + 1e9 * min(budget, 1e6)
         attributed(lambda rows: [_seconds(policy, sample.kept[0]) for _ in range(WARM_UPS)], np.arange(1))
-        timed = [attributed(lambda rows, one=one: _seconds(policy, one), np.arange(1)) for one in sample.kept]
-    return [
-        (one.episode, 1e3 * outcome.pieces[0][1])
-        for one, outcome in zip(sample.kept, timed, strict=True)
-        if outcome.pieces
-    ]
+        for place in order:
+            one = sample.kept[place]
+            outcome = attributed(lambda rows, one=one: _seconds(policy, one), np.arange(1))
+            times += [(int(place), 1e3 * seconds) for _, seconds in outcome.pieces]
+            if perf_counter_ns() > until:
+                break
+    return [(sample.kept[place].episode, milliseconds) for place, milliseconds in sorted(times)]
 
 
 def _seconds(policy: Policy, decision: KeptDecision) -> float:

@@ -43,7 +43,6 @@ class Trajectories:
             return laid
 
         states, next_states = np.concatenate(self.states), np.concatenate(self.next_states)
-        rewards = [row for row in table["rewards"] if row is not None and len(row)]
         return {
             "episode_seed": table["episode_seed"],
             "steps": steps,
@@ -52,7 +51,7 @@ class Trajectories:
             "next_states": padded(next_states),
             "observations": padded(environment.observe(states)),
             "next_observations": padded(environment.observe(next_states)),
-            **({"rewards": _padded_rewards(table, int(steps.max()))} if rewards else {}),
+            **({"rewards": _padded_rewards(table, int(steps.max()))} if any(_earned(table)) else {}),
         }
 
 
@@ -72,6 +71,12 @@ def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def _padded_rewards(table: EpisodeTable, longest: int) -> np.ndarray:
     rewards = np.full((len(table), longest), np.nan)
-    for row, earned in enumerate(table["rewards"]):
+    for row in np.flatnonzero(_earned(table)):
+        earned = table["rewards"][row]
         rewards[row, : len(earned)] = earned
     return rewards
+
+
+def _earned(table: EpisodeTable) -> list[bool]:
+    """Which episodes took a step that was rewarded."""
+    return [rewards is not None for rewards in table["rewards"]]

@@ -1,6 +1,7 @@
 """run_episodes: every episode assigned before the run, stepped in lockstep blocks, one row each."""
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from wmel.errors import BadInput, require, require_whole
 from wmel.threads import arrays_on_few
 
 EPISODES_PER_SEED = 100_000
+LEAST_TIMING, SHARE_OF_TIMING = 5.0, 0.2  # seconds spent on timing decisions: so many, or this share of the run's
 
 
 def episode_seeds(seed: int, episodes: int) -> np.ndarray:
@@ -59,19 +61,23 @@ def run_episodes(
         disturbance.perturbation.check(environment)
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
-    sample, tables = DecisionSample(timed_decisions), []
+    sample, tables, begin = DecisionSample(timed_decisions), [], perf_counter()
     with arrays_on_few():
         for first in range(0, len(seeds), block):
             tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
-    return _with_costs(stacked(tables), policy, sample)
+    budget = max(LEAST_TIMING, SHARE_OF_TIMING * (perf_counter() - begin))
+    return _with_costs(stacked(tables), policy, sample, budget)
 
 
-def _with_costs(table: EpisodeTable, policy: Policy, sample: DecisionSample) -> EpisodeTable:
-    """The table with what each episode's decisions are declared to cost, and how long the kept ones took."""
+def _with_costs(table: EpisodeTable, policy: Policy, sample: DecisionSample, budget: float) -> EpisodeTable:
+    """The table with what each episode's decisions are declared to cost, and how long the kept ones took.
+
+    No more than a budget of seconds is spent on timing them.
+    """
     if policy.compute_per_plan_call is not None:
         table = table.with_column("declared_compute", table["plan_calls"] * float(policy.compute_per_plan_call))
     latencies = table["planning_latencies_ms"].copy()
-    for episode, milliseconds in decision_times(policy, sample):
+    for episode, milliseconds in decision_times(policy, sample, budget):
         latencies[episode] = (*latencies[episode], milliseconds)
     return table.with_column("planning_latencies_ms", latencies)
 

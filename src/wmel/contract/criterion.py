@@ -50,12 +50,13 @@ class Criterion:
             limit, in_a_row = float(bound), int(steps) if steps else 1
         except ValueError:
             quantity = ""
-        if not quantity or not math.isfinite(limit):
+        if not quantity.isidentifier() or not math.isfinite(limit):
             raise BadInput(f"{text!r} is no criterion of success; write one like 'reward>=0.6' or 'distance<=0@at_end'")
         bounds = {"at_least": limit} if sign == ">=" else {"at_most": limit}
         return cls(quantity, **bounds, when=chosen(When, when or When.FIRST), steps=in_a_row)
 
     def __str__(self) -> str:
-        bound = f">={self.at_least:g}" if self.at_least is not None else f"<={self.at_most:g}"
+        sign, limit = (">=", self.at_least) if self.at_least is not None else ("<=", self.at_most)
+        bound = f"{sign}{repr(float(limit or 0)).removesuffix('.0')}"
         moment = {When.FIRST: "", When.AT_END: "@at_end", When.SUSTAINED: f"@sustained:{self.steps}"}[self.when]
         return f"{self.quantity}{bound}{moment}"

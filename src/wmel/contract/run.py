@@ -16,7 +16,7 @@ class Run:
     policy_name: str
     policy_reads: Literal["observation", "state"]
     policy_settings: Mapping[str, Any]
-    seed: int
+    seeds: tuple[int, ...]
     horizon: int
     perturb_prob: float
     perturbation: str | None
@@ -25,6 +25,22 @@ class Run:
     stop: Stop
     latency_threads: int
     table: EpisodeTable
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """All that two arms of a comparison must share: everything but the model."""
+        planned = {name: value for name, value in self.policy_settings.items() if name != "model"}
+        return {
+            "environment": self.environment_name,
+            "start": self.init,
+            "seeds": self.seeds,
+            "horizon": self.horizon,
+            "success": self.success,
+            "stop": self.stop,
+            "perturbation": self.perturbation,
+            "perturb_prob": self.perturb_prob,
+            **planned,
+        }
 
 
 @dataclass(frozen=True, eq=False)

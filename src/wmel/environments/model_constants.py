@@ -12,6 +12,7 @@ import numpy as np
 from wmel.errors import BadStep
 
 SEEN_ONLY = ("site_", "light_", "cam_", "mat_", "tex_", "vis_")  # drawn or sensed, without a force on anything
+DRAWN = ("light_", "cam_", "mat_", "tex_", "vis_")
 NOT_COMPARED = ("tex_data", "names", "text_data", "paths")
 
 
@@ -68,13 +69,27 @@ def copied_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     return {name: getattr(model, name).copy() for name in _fields(model)}
 
 
-def check_only_these_differ(constants: ModelConstants, model: mujoco.MjModel, first: dict[str, np.ndarray]) -> None:
-    """Refuse a model that differs from a copy of it in something the constants do not hold."""
-    kept = dict(constants.entries)
-    for name, before in first.items():
-        changed = getattr(model, name) != before
-        if changed.any() and not np.isin(np.flatnonzero(changed), kept.get(name, ())).all():
-            raise BadStep(f"a reset changed {name} of the model, which the state row does not hold")
+@dataclass(frozen=True, eq=False)
+class Unchanged:
+    """Whether a model is, but for its constants, what it was when this was made; drawings do not count."""
+
+    fields: tuple[tuple[str, np.ndarray, np.ndarray, np.ndarray], ...]  # name, live view, as it was, what may change
+
+    @classmethod
+    def but_for(cls, constants: ModelConstants, model: mujoco.MjModel) -> "Unchanged":
+        kept, fields = dict(constants.entries), []
+        for name in _fields(model):
+            live = getattr(model, name)
+            if live.size and live.dtype.kind == "f" and not name.startswith(DRAWN) and not name.endswith("_rgba"):
+                fields.append((name, live, live.copy(), kept.get(name, np.empty(0, np.int64))))
+        return cls(tuple(fields))
+
+    def check(self) -> None:
+        """Refuse a model that something else has changed in."""
+        for name, live, before, may_change in self.fields:
+            changed = live != before
+            if changed.any() and not np.isin(np.flatnonzero(changed), may_change).all():
+                raise BadStep(f"a reset changed {name} of the model, which the state row does not hold")
 
 
 @cache

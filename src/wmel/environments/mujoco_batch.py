@@ -10,12 +10,11 @@ import mujoco
 import numpy as np
 from mujoco.rollout import Rollout
 
-from wmel.environments.mujoco_rows import WHOLE, RowLayout
+from wmel.environments.mujoco_rows import LARGEST, WHOLE, RowLayout
 from wmel.errors import BadInput, BadStep
 from wmel.threads import threads
 
 DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
-LARGEST = 1e10  # MuJoCo resets a simulation in which a position or velocity grows beyond this
 CHUNKS_PER_THREAD = 4
 
 
@@ -51,6 +50,8 @@ class MujocoBatch:
         """states [B,S], controls [B,U] -> states [B,S]; one that diverges is an error, never a silent reset."""
         layout, model, data = self.layout, self.model, self.data
         self._check_executed(states)
+        if not np.isfinite(controls).all():
+            raise BadStep("a control is NaN or infinite")
         after = np.array(states, dtype=float)
         warnings, moves_things = data.warning.number, self._moves_things
         for row, control in zip(after, controls, strict=True):
@@ -60,9 +61,9 @@ class MujocoBatch:
             self._set(row)
             warnings[DIVERGED] = 0
             mujoco.mj_step(model, data, self.substeps)
-            if warnings[DIVERGED].any():
-                raise BadStep("the simulation diverged: a position, velocity or acceleration became huge or NaN")
             self._read(row)
+            if warnings[DIVERGED].any() or not layout.is_finite(row[None]).all():
+                raise BadStep("the simulation diverged: a position, velocity or acceleration became huge or NaN")
             if len(layout.sensors):
                 mujoco.mj_step1(model, data)
                 row[layout.sensed] = data.sensordata[layout.sensors]
@@ -71,6 +72,8 @@ class MujocoBatch:
     def rollout(self, states: np.ndarray, controls: np.ndarray) -> np.ndarray:
         """states [M,S], controls [M,H,U] -> states [M,H+1,S] to look at; where one diverges, NaN from there on."""
         self._check_executed(states)
+        if not controls.size:
+            return np.repeat(states[:, None].astype(float), controls.shape[1] + 1, axis=1)
         steps, rows = controls.shape[1], np.empty((controls.shape[1] + 1, len(states), self.layout.width))
         rows[0] = states
         rows[1:] = np.nan
@@ -103,15 +106,17 @@ class MujocoBatch:
             chunk_size=max(1, count // (CHUNKS_PER_THREAD * pool)),
         )
         ends = slice(every - 1, steps * every, every)
-        by_step = state[:, ends].swapaxes(0, 1)
-        by_step[self._diverged(start, state, ends)] = np.nan
-        rows[1:, group, layout.state] = by_step
+        lost = self._diverged(start, state, ends)
+        rows[1:, group, layout.state] = state[:, ends].swapaxes(0, 1)
         if len(layout.sensors):
             late = layout.sensed.start + len(layout.late_sensors)
             rows[1:, group, layout.sensed.start : late] = sensed[:, ends][:, :, layout.late_sensors].swapaxes(0, 1)
             if len(layout.live_sensors):
                 live = sensed[:, every::every][:, :, layout.live_sensors]
                 rows[1:, group, late : layout.sensed.stop] = live.swapaxes(0, 1)
+        if lost.any():
+            step, row = np.nonzero(lost)
+            rows[1 + step, np.arange(rows.shape[1])[group][row], : layout.sensed.stop] = np.nan
 
     def _diverged(self, start: np.ndarray, state: np.ndarray, ends: slice) -> np.ndarray:
         """Which of [H,M] come after MuJoCo gave up on a row: its clock stops, or starts anew from zero."""
@@ -140,9 +145,14 @@ class MujocoBatch:
     def _moves_things(self) -> bool:
         return self.layout.constants.move_things(self.model)
 
-    @lru_cache(maxsize=4)  # noqa: B019 - a batch lives as long as the process
+    @cached_property
+    def _spare(self) -> list[mujoco.MjData]:
+        """Simulations for the threads of a rollout, made as they are needed."""
+        return []
+
     def _simulations(self, count: int) -> list[mujoco.MjData]:
-        return [mujoco.MjData(self.model) for _ in range(count)]
+        self._spare.extend(mujoco.MjData(self.model) for _ in range(count - len(self._spare)))
+        return self._spare[:count]
 
     def _set(self, row: np.ndarray) -> None:
         mujoco.mj_setState(self.model, self.data, row[self.layout.whole], WHOLE)

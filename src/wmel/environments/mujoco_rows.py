@@ -12,6 +12,7 @@ from wmel.environments.model_constants import ModelConstants
 from wmel.errors import BadInput
 
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+LARGEST = 1e10  # MuJoCo resets a simulation in which a position or velocity grows beyond this
 WHOLE = STATE | mujoco.mjtState.mjSTATE_WARMSTART | mujoco.mjtState.mjSTATE_CTRL
 
 
@@ -82,6 +83,11 @@ class RowLayout:
     @property
     def width(self) -> int:
         return self.constant.stop
+
+    def is_finite(self, states: np.ndarray) -> np.ndarray:
+        """Which rows [B,S] hold a state that MuJoCo would go on from: bool [B]"""
+        moving = np.abs(states[:, self.positions.start : self.velocities.stop])
+        return np.asarray((moving < LARGEST).all(axis=1))
 
     def sensor(self, states: np.ndarray, name: str) -> np.ndarray:
         """states [B,S] -> the readings [B,k] of a sensor that the row keeps"""

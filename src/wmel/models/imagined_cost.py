@@ -60,7 +60,11 @@ class ImaginedCost:
             assert able(self.model, RewardsItself), "a policy checks that its model has a reward"
             return -self.model.rewards(trajectory, inputs)
         observations = decoded(self.model, trajectory)
-        return self.objective.costs(observations, values, as_like(goals, observations))
+        costs = self.objective.costs(observations, values, as_like(goals, observations))
+        finite = namespace_of(observations).isfinite(observations)
+        if finite.all():
+            return costs
+        return namespace_of(costs).where(finite[:, 1:].all(-1), costs, float("inf"))  # whatever an objective reads
 
 
 def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:

@@ -33,8 +33,9 @@ def scorecard_entry(card: Scorecard) -> ScorecardEntry:
     )
 
 
-def episode_entries(table: EpisodeTable) -> list[EpisodeEntry]:
-    """One entry per row; what a column marks as missing becomes null."""
+def episode_entries(table: EpisodeTable, *, rewards: bool = False) -> list[EpisodeEntry]:
+    """One entry per row, with its rewards where asked for; what a column marks as missing becomes null."""
+    table = table if rewards else table.with_column("rewards", np.full(len(table), None))
     return [_episode_entry({name: table[name][row] for name in COLUMNS}) for row in range(len(table))]
 
 

@@ -59,7 +59,7 @@ class EpisodeEntry(Entry):
     recovered: bool
     unperturbed_success: bool | None
     error: str | None
-    rewards: list[float] | None  # of every step
+    rewards: list[float] | None  # of every step; null: none, or not kept
     planning_latencies_ms: list[Amount]
 
     @model_validator(mode="after")
@@ -91,6 +91,7 @@ class Metadata(Entry):
     evaluations: Positive | None  # candidate sequences per plan call
     execute: Positive | None  # actions executed per plan; null: the whole plan
     seed: Seed
+    seeds: Annotated[list[Seed], Field(min_length=1)]  # the first is `seed`
     perturb_prob: Annotated[float, Field(ge=0, le=1)]
     perturbation: str | None
     metrics: list[str]  # asked for beside the usual ones
@@ -101,6 +102,7 @@ class Metadata(Entry):
     python: str
     numpy: str
     mujoco: str | None  # null: not used
+    dm_control: str | None
 
 
 class RunMetadata(Metadata):
@@ -179,5 +181,72 @@ class SweepRecord(Envelope):
         return self
 
 
-Record = Annotated[RunRecord | SweepRecord, Field(discriminator="kind")]
-RECORD: TypeAdapter[RunRecord | SweepRecord] = TypeAdapter(Record)
+class IntervalEntry(Entry):
+    """Bounds by a named method."""
+
+    low: float
+    high: float
+
+
+class VerdictEntry(Entry):
+    """What a gap is called by a rule, and why."""
+
+    label: str
+    rule: str
+    margins: dict[str, float]
+    interval: EstimateEntry
+    reason: str
+    n_that_decides: Positive | None
+
+
+class CoverageEntry(Entry):
+    """Visited states along an axis."""
+
+    axis: str
+    states: Positive
+    mean: float
+    most: float
+    above_half: float
+    above_three_quarters: float
+    histogram: list[Count]
+
+
+class CPGEntry(Entry):
+    """The gap of one model: the documents' fields, ours beside them."""
+
+    oracle_success_rate: float
+    learned_success_rate: float
+    gap: float
+    gap_ci_low: float
+    gap_ci_high: float
+    gap_method: str
+    n_episodes_oracle: Positive
+    n_episodes_learned: Positive
+    verdict: str
+    verdict_paper: str
+    verdicts: dict[str, VerdictEntry]  # by rule
+    agresti_caffo: IntervalEntry
+    mid_p: EstimateEntry
+    oracle_only: Count | None  # discordant pairs; null: not paired
+    learned_only: Count | None
+    relative_loss: EstimateEntry
+    failure_split: dict[str, float]
+    return_gap: EstimateEntry
+    errors: Count
+
+
+class CPGRecord(Envelope):
+    """One planner on the oracle, on models and at random, on the same seeds; the rows are in the arms' own records."""
+
+    kind: Literal["cpg"]
+    environment: str
+    metric: Literal["counterfactual_planning_gap"]
+    arms: dict[str, str]  # name -> file of its run record, beside this one
+    scorecards: dict[str, ScorecardEntry]
+    coverage: dict[str, CoverageEntry | None]
+    max_episodes: Positive | None  # of a run that may stop early
+    cpgs: dict[str, CPGEntry]  # by the name of the model
+
+
+Record = Annotated[RunRecord | SweepRecord | CPGRecord, Field(discriminator="kind")]
+RECORD: TypeAdapter[RunRecord | SweepRecord | CPGRecord] = TypeAdapter(Record)

@@ -23,6 +23,7 @@ from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import (
     RECORD,
     SCHEMA_VERSION,
+    CPGRecord,
     EpisodeEntry,
     RunMetadata,
     RunRecord,
@@ -33,8 +34,11 @@ from wmel.reports.json_envelope import (
 )
 
 
-def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = None) -> RunRecord:
-    """The record of a run, with metrics asked for beside the usual ones and the drawing of a world of your own."""
+def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = None, rewards: bool = False) -> RunRecord:
+    """The record of a run, with metrics asked for beside the usual ones and the drawing of a world of your own.
+
+    `rewards` keeps those of every step; they are most of a record of whole episodes.
+    """
     metadata = RunMetadata(
         **_metadata(run, metrics, layout),
         plan_horizon=run.policy_settings.get("plan_horizon"),
@@ -42,11 +46,11 @@ def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = No
         horizon=run.horizon,
     )
     return RunRecord(
-        **_stamp(),
+        **stamp(),
         kind="run",
         metadata=metadata,
         scorecard=scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
-        results=episode_entries(run.table),
+        results=episode_entries(run.table, rewards=rewards),
     )
 
 
@@ -66,7 +70,7 @@ def sweep_record(
     outcomes = tuple(point.run.table["success"] for point in points)
     sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon, outcomes)
     return SweepRecord(
-        **_stamp(),
+        **stamp(),
         kind="sweep",
         metadata=metadata,
         policy_name=run.policy_name,
@@ -78,14 +82,14 @@ def sweep_record(
     )
 
 
-def write_record(path: Path | str, record: RunRecord | SweepRecord) -> None:
+def write_record(path: Path | str, record: RunRecord | SweepRecord | CPGRecord) -> None:
     """Write a record as JSON, after checking it as a reader would."""
     text, path = record.model_dump_json(by_alias=True, indent=1) + "\n", Path(path)
     _parsed(text.encode(), path)
     write_atomically(path, text)
 
 
-def read_record(path: Path | str) -> RunRecord | SweepRecord:
+def read_record(path: Path | str) -> RunRecord | SweepRecord | CPGRecord:
     """Read a record; anything else than a whole record of this schema version is refused with the reason."""
     path = Path(path)
     try:
@@ -125,7 +129,7 @@ def _known() -> set[str]:
     return {name.partition("@")[0] for name in METRICS.parts}
 
 
-def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord:
+def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord | CPGRecord:
     try:
         content = from_json(text)
     except ValueError as error:
@@ -139,7 +143,8 @@ def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord:
         first = error.errors()[0]
         place = ".".join(str(key) for key in first["loc"])
         raise BadRecord(f"{path} is not a wmel record: {place}: {first['msg']}") from error
-    _check_follows(record, path)
+    if not isinstance(record, CPGRecord):
+        _check_follows(record, path)
     return record
 
 
@@ -191,7 +196,8 @@ def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str,
         "policy": run.policy_name,
         "policy_reads": run.policy_reads,
         **{name: run.policy_settings.get(name) for name in ("model", "planner", "objective", "evaluations", "execute")},
-        "seed": run.seed,
+        "seed": run.seeds[0],
+        "seeds": list(run.seeds),
         "perturb_prob": run.perturb_prob,
         "perturbation": run.perturbation,
         "metrics": list(metrics),
@@ -202,10 +208,12 @@ def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "mujoco": version("mujoco") if "mujoco" in sys.modules else None,
+        "dm_control": version("dm-control") if "dm_control" in sys.modules else None,
     }
 
 
-def _stamp() -> dict[str, Any]:
+def stamp() -> dict[str, Any]:
+    """Who wrote a record, and when."""
     return {
         "schema_version": SCHEMA_VERSION,
         "wmel_version": version("wmel"),

@@ -39,10 +39,10 @@ def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
 
 
 def _part(name: str) -> tuple[str, Any]:
-    if ":" in name and not name.startswith("composite:"):
-        return _by_its_signs(imported(name), name)
     if name in catalog.ENVIRONMENTS.parts:
         return "environment", catalog.environment(name)
+    if ":" in name and not name.startswith("composite:"):
+        return _by_its_signs(imported(name), name)
     if name in catalog.MODELS.parts:
         return "model", catalog.MODELS.load(name)
     if name in catalog.PLANNERS.parts:

@@ -12,7 +12,7 @@ from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.spaces import Box, Finite
 from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
 from wmel.environments.dmc.installed import check_installed
-from wmel.errors import require, require_whole
+from wmel.errors import MissingExtra, described, require, require_whole
 
 if TYPE_CHECKING:
     from wmel.environments.dmc.suite import SuiteTask
@@ -89,8 +89,10 @@ class DmcEnvironment:
 
     @cached_property
     def _suite(self) -> "SuiteTask":
-        from wmel.environments.dmc.suite import suite_task  # where mujoco and dm_control are imported
-
+        try:
+            from wmel.environments.dmc.suite import suite_task  # where mujoco and dm_control are imported
+        except (AttributeError, ImportError, OSError, RuntimeError) as error:
+            raise MissingExtra(f"dm_control cannot be loaded: {described(error)}") from error
         return suite_task(self.task)
 
 

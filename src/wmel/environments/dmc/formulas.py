@@ -52,6 +52,7 @@ FORMULAS: dict[str, Callable[[mujoco.MjModel], Any]] = {
     "hopper-stand": lambda model: _hopper(model, hopping=False),
     "pendulum-swingup": lambda model: Pendulum(),
     "point_mass-easy": lambda model: PointMass(),
+    "point_mass-hard": lambda model: PointMass(),
     "reacher-easy": _reacher,
     "reacher-hard": _reacher,
     "walker-run": lambda model: Walker(speed=8),

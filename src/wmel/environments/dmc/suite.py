@@ -4,8 +4,10 @@
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,14 @@ from absl import logging
 from wmel.control_suite import NEEDS_GRAPHICS
 from wmel.environments.dmc.formula import Formula, Rows
 from wmel.environments.dmc.formulas import formula_for
-from wmel.environments.model_constants import check_only_these_differ, copied_fields, differing
+from wmel.environments.model_constants import Unchanged, copied_fields, differing
 from wmel.environments.mujoco_batch import MujocoBatch
 from wmel.environments.mujoco_rows import RowLayout
 from wmel.errors import MissingExtra
 
 with warnings.catch_warnings():  # dm_control looks for a display, and there need be none
     warnings.simplefilter("ignore")
-    from dm_control import suite
+    from dm_control import _render, suite
 
 PROBES = range(1, 5)  # seeds whose resets show what of the model differs between episodes
 BUILT_ANEW = ("lqr",)  # domains that draw their model when they are loaded, and not at reset
@@ -36,7 +38,7 @@ class SuiteTask:
     environment: Any
     batch: MujocoBatch
     formula: Formula | None
-    first_model: dict[str, np.ndarray]  # as it is after a reset
+    unchanged: Unchanged  # but for its constants, the model a reset leaves
 
     def reset(self, seed: int) -> np.ndarray:
         """A start row [S], equal to that of an environment loaded with this task seed."""
@@ -45,20 +47,20 @@ class SuiteTask:
             drawn = _loaded(self.name, random)  # which goes on drawing from where loading left off
             constants.write(self.batch.model, constants.read(drawn.physics.model.ptr))
         _reset(self.environment, random)
-        check_only_these_differ(constants, self.batch.model, self.first_model)
+        self.unchanged.check()
         return self.batch.current()
 
     def observe(self, states: np.ndarray) -> np.ndarray:
         """[B,O]: the observation, its keys sorted, laid flat"""
         if self.formula is not None:
-            return self.formula.observe(self.rows(states))
-        return np.stack([_flat(self._at(row).get_observation(self._physics)) for row in states])
+            return self._where_it_holds(states, self.formula.observe(self.rows(states)))
+        return self._by_row(states, len(self.names), lambda task: _flat(task.get_observation(self._physics)))
 
     def reward(self, states: np.ndarray) -> np.ndarray:
         """[B]: of the step that led to each row"""
         if self.formula is not None:
-            return self.formula.reward(self.rows(states))
-        return np.array([float(self._at(row).get_reward(self._physics)) for row in states])
+            return self._where_it_holds(states, self.formula.reward(self.rows(states)))
+        return self._by_row(states, 1, lambda task: task.get_reward(self._physics))[:, 0]
 
     def rows(self, states: np.ndarray) -> Rows:
         return Rows(states, self.batch.layout)
@@ -88,10 +90,20 @@ class SuiteTask:
     def _physics(self) -> Any:
         return self.environment.physics
 
-    def _at(self, row: np.ndarray) -> Any:
-        """dm_control's task, its simulation brought to where the row is."""
-        self.batch.place(row)
-        return self.environment.task
+    def _where_it_holds(self, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """The numbers [B,...], and NaN for rows of a simulation that diverged, which a formula may not notice."""
+        fine = self.batch.layout.is_finite(states)
+        if not fine.all():
+            numbers[~fine] = np.nan
+        return numbers
+
+    def _by_row(self, states: np.ndarray, width: int, read: Callable[[Any], Any]) -> np.ndarray:
+        """What dm_control's task says [B,width], its simulation brought to each row; NaN where the row diverged."""
+        numbers = np.full((len(states), width), np.nan)
+        for place in np.flatnonzero(self.batch.layout.is_finite(states)):
+            self.batch.place(states[place])
+            numbers[place] = read(self.environment.task)
+        return numbers
 
 
 @cache
@@ -111,7 +123,8 @@ def suite_task(name: str) -> SuiteTask:
     formula = formula_for(name, model)
     layout = RowLayout(model, differing(seen), formula.sensors if formula is not None else ())
     substeps = round(environment.control_timestep() / model.opt.timestep)
-    return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, seen[0])
+    unchanged = Unchanged.but_for(layout.constants, model)
+    return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, unchanged)
 
 
 def _loaded(name: str, random: np.random.RandomState) -> Any:
@@ -130,12 +143,20 @@ def _random(seed: int) -> np.random.RandomState:
 
 
 def _check_graphics(name: str) -> None:
-    """Refuse a task that draws where there is nothing to draw with."""
-    backend, display = os.environ.get("MUJOCO_GL", ""), os.environ.get("DISPLAY")
-    if name in NEEDS_GRAPHICS and backend not in ("egl", "osmesa") and not display:
+    """Refuse a task that draws where nothing can be drawn with, before it tries and leaves half a context behind."""
+    if name not in NEEDS_GRAPHICS:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            drawing = _render.BACKEND != "glfw" or import_module("glfw").init()
+            _render.Renderer(max_width=64, max_height=64).free()
+    except (AttributeError, ImportError, OSError, RuntimeError, TypeError):
+        drawing = False
+    if not drawing:
         raise MissingExtra(
-            f"dmc:{name} draws its terrain and needs OpenGL, and there is neither a display nor MUJOCO_GL: install EGL "
-            "or OSMesa and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
+            f"dmc:{name} draws its terrain and needs OpenGL, which is not there with MUJOCO_GL="
+            f"{os.environ.get('MUJOCO_GL', '')}: install EGL or OSMesa, and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
         )
 
 

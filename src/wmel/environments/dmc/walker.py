@@ -28,7 +28,7 @@ class Walker:
 
     def observe(self, rows: Rows) -> np.ndarray:
         angles = _angles(rows.positions)
-        orientations = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(angles), -1)
+        orientations = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(angles), 2 * len(BODIES))
         return np.concatenate([_height(rows)[:, None], orientations, rows.velocities], axis=1)
 
     def reward(self, rows: Rows) -> np.ndarray:

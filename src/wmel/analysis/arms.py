@@ -1,0 +1,42 @@
+"""A comparison of models: the oracle's arm, the models' arms and the floor, and what their gaps are called."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.analysis.coverage import Coverage
+from wmel.analysis.cpg import CPGResult, counterfactual_planning_gap
+from wmel.analysis.labels import Verdict
+from wmel.analysis.verdict import cpg_verdict
+from wmel.contract.run import Run
+from wmel.stats.difference import paired_t
+from wmel.stats.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """Runs of one planner on the same seeds, by the name of the model; `floor` acts at random."""
+
+    oracle: Run
+    learned: Mapping[str, Run]
+    floor: Run
+    coverage: Mapping[str, Coverage | None]  # of each arm and of each model's training data
+    cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
+
+    def gap(self, model: str) -> CPGResult:
+        return counterfactual_planning_gap(self.oracle, self.learned[model])
+
+    def verdict(self, model: str) -> Verdict:
+        """By the strict rule, or by the anytime rule where the run could stop early."""
+        if self.cap is not None:
+            return cpg_verdict(self.gap(model), "anytime", cap=self.cap)
+        return cpg_verdict(self.gap(model))
+
+    def return_gap(self, model: str) -> Estimate:
+        """Mean return of the oracle less that of the model, on pairs of whole episodes."""
+        one, other = (run.table["return"] for run in (self.oracle, self.learned[model]))
+        whole = ~(np.isnan(one) | np.isnan(other))
+        if whole.sum() < 2:
+            return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
+        return paired_t(one[whole], other[whole])

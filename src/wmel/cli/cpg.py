@@ -1,0 +1,104 @@
+"""`wmel cpg`: what a planner loses when a model replaces the true dynamics."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wmel.cli import options
+from wmel.cli.options import count
+
+EXAMPLES = """\b
+Examples:
+  wmel cpg --env dmc_cartpole --model models/cartpole --episodes 30 --seeds 0,1,2 --output runs/cartpole
+  wmel cpg --env dmc_acrobot --init fixed --model models/acrobot --planner cem --paper
+  wmel cpg --env dmc_reacher --model models/small --model models/large --anytime --max-episodes 150
+"""
+
+
+def cpg(
+    model: Annotated[
+        list[str],
+        typer.Option("--model", help="A checkpoint folder, or package.module:object; may be given several times."),
+    ],
+    env: options.Environment,
+    planner: Annotated[str, typer.Option("--planner", help="Planner of every arm.")] = "random-shooting",
+    episodes: Annotated[int, count("--episodes", "Episodes per seed.")] = 30,
+    seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the episodes, separated by commas.")] = "0",
+    horizon: Annotated[int | None, count("--horizon", "Steps an episode may take.")] = None,
+    plan_horizon: Annotated[int, count("--plan-horizon", "Steps a plan looks ahead.")] = 15,
+    candidates: Annotated[
+        int | None, count("--candidates", "Candidates drawn at a time.  [default: 50; cem 24 and mppi 64, three times]")
+    ] = None,
+    execute: options.Execute = None,
+    objective: options.Objective = None,
+    init: options.Init = None,
+    success: options.Success = None,
+    stop: options.StopAt = None,
+    perturb_prob: options.PerturbProb = 0.0,
+    perturbation: options.Perturbation = None,
+    anytime: Annotated[bool, typer.Option("--anytime", help="Run pairs until the gap decides or hardly can.")] = False,
+    max_episodes: Annotated[int, count("--max-episodes", "The most pairs of an --anytime run.")] = 150,
+    paper: Annotated[bool, typer.Option("--paper", help="The documents' interval and rule first.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "--out", help="Folder for the records of all arms and of the gap.")
+    ] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Run a planner on the true dynamics and on models, on the same seeds, and print the gap and its verdict."""
+    from wmel import catalog
+    from wmel.arrays import keep_freed_memory
+    from wmel.cli import inputs
+    from wmel.cli.failures import common_failure
+    from wmel.cli.progress import progress
+    from wmel.cli.shown_gaps import print_comparison
+    from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+    from wmel.closed_loop.comparison import Comparison
+    from wmel.errors import BadInput
+    from wmel.reports.cpg_record import FILE, cpg_record, write_comparison
+
+    keep_freed_memory()
+    inputs.find_from_here()
+    if output is not None:
+        inputs.check_outputs(output / FILE)
+    world = catalog.environment(env, **inputs.given(init=init))
+    drawn = 50 if candidates is None and planner == "random-shooting" else candidates
+    settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
+    models = {_arm_name(text): inputs.own_model(text, world) for text in model}
+    if len(models) < len(model) or {"oracle", "random"} & set(models):
+        raise BadInput(f"each model needs a name of its own, neither oracle nor random; got {', '.join(models)}")
+    numbers = inputs.whole_numbers(seeds, "--seeds")
+    floor = catalog.policy("random", world)
+    setting = BenchmarkRunner(
+        world,
+        floor,
+        episodes,
+        world.spec.max_steps if horizon is None else horizon,
+        perturb_prob=perturb_prob,
+        perturbation=inputs.perturbation(perturbation, perturb_prob),
+        seed=numbers[0] if anytime and len(numbers) == 1 else tuple(numbers),
+        criterion=inputs.criterion(success),
+        stop=stop,
+    )
+    comparison = Comparison(
+        setting,
+        catalog.policy(planner, world, **settings),
+        {name: catalog.policy(planner, world, **settings, model=one) for name, one in models.items()},
+        floor,
+    )
+    pairs = max_episodes if anytime else episodes * len(numbers)
+    with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
+        arms = comparison.run_until_decided(max_episodes, advance) if anytime else comparison.run(advance)
+    record = cpg_record(arms)
+    if output is not None:
+        write_comparison(output, arms)
+    if not quiet:
+        print_comparison(record, paper_first=paper)
+        if output is not None:
+            print(f"\nrecords: {output}")
+    return max(common_failure(run.table) for run in (arms.oracle, *arms.learned.values()))
+
+
+def _arm_name(text: str) -> str:
+    """A model's name among the arms: that of its folder, or of the object."""
+    return Path(text).name if "/" in text or Path(text).exists() else text.rpartition(":")[2]

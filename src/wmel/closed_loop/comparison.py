@@ -1,0 +1,72 @@
+"""The arms of a comparison, run on the same seeds: once for all episodes, or in rounds until the gap decides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wmel.analysis.arms import Arms
+from wmel.analysis.coverage import Coverage, coverage
+from wmel.analysis.labels import Label
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.record import Trajectories
+from wmel.contract.policy import Policy
+from wmel.contract.run import Run
+from wmel.episodes import stacked
+from wmel.errors import BadInput
+
+ROUND = 10  # pairs between two looks
+UNDECIDED = (Label.INCONCLUSIVE,)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One setting, and the policy of each arm: the same planner on the oracle, on each model, and random actions."""
+
+    setting: BenchmarkRunner  # its policy is not used
+    oracle: Policy
+    learned: Mapping[str, Policy]
+    floor: Policy
+
+    def run(self, progress: Callable[[float], None] = lambda finished: None) -> Arms:
+        """Every arm on every episode."""
+        seen: dict[str, Coverage | None] = {}
+        runs = {name: self._arm(policy, progress, name, seen) for name, policy in self._arms.items()}
+        return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], seen)
+
+    def run_until_decided(self, cap: int, progress: Callable[[float], None] = lambda finished: None) -> Arms:
+        """Rounds of pairs of one seed until every model's gap is decided, given up as futile, or `cap` is reached."""
+        if not isinstance(self.setting.seed, int):
+            raise BadInput(f"a run that may stop early takes its episodes from one seed, got {self.setting.seed!r}")
+        rounds: dict[str, list[Run]] = {name: [] for name in self._arms}
+        done, arms = 0, None
+        while done < cap:
+            pairs = min(ROUND, cap - done)
+            for name, policy in self._arms.items():
+                part = replace(self.setting, policy=policy, episodes=pairs, first_episode=done)
+                rounds[name].append(part.run(progress))
+            done += pairs
+            runs = {name: _joined(parts) for name, parts in rounds.items()}
+            arms = Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], {}, cap)
+            if all(arms.verdict(name).label not in UNDECIDED for name in self.learned):
+                break
+        assert arms is not None
+        return arms
+
+    @property
+    def _arms(self) -> dict[str, Policy]:
+        return {"oracle": self.oracle, **self.learned, "random": self.floor}
+
+    def _arm(
+        self, policy: Policy, progress: Callable[[float], None], name: str, seen: dict[str, Coverage | None]
+    ) -> Run:
+        steps, world = Trajectories(), self.setting.environment
+        run = replace(self.setting, policy=policy).run(progress, steps)
+        if any(part.startswith("cos") for part in world.spec.observation) and steps.next_states:
+            seen[name] = coverage(world.spec.observation, world.observe(np.concatenate(steps.next_states)))
+        return run
+
+
+def _joined(rounds: list[Run]) -> Run:
+    """The rounds of an arm as one run."""
+    return replace(rounds[0], table=stacked([part.table for part in rounds]))

@@ -1,0 +1,78 @@
+"""The record of a comparison of models, and the folder it is kept in."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from wmel.analysis.arms import Arms
+from wmel.analysis.labels import Verdict
+from wmel.analysis.scorecard import scorecard
+from wmel.analysis.verdict import cpg_verdict
+from wmel.reports.entries import estimate_entry, scorecard_entry
+from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, VerdictEntry
+from wmel.reports.records import run_record, stamp, write_record
+
+FILE = "cpg.json"
+
+
+def cpg_record(arms: Arms) -> CPGRecord:
+    """All that is said of a comparison; its rows stay in the records of its arms."""
+    runs = {"oracle": arms.oracle, **arms.learned, "random": arms.floor}
+    return CPGRecord(
+        **stamp(),
+        kind="cpg",
+        environment=arms.oracle.environment_name,
+        metric="counterfactual_planning_gap",
+        arms={name: f"{name}.json" for name in runs},
+        scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in runs.items()},
+        coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
+        max_episodes=arms.cap,
+        cpgs={name: cpg_entry(arms, name) for name in arms.learned},
+    )
+
+
+def cpg_entry(arms: Arms, model: str) -> CPGEntry:
+    """The gap of one model."""
+    result, shown = arms.gap(model), arms.verdict(model)
+    verdicts = {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
+    gap, paper, pairs = shown.interval if arms.cap else result.gap, result.agresti_caffo, result.pairs
+    assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
+    return CPGEntry(
+        oracle_success_rate=result.oracle_success_rate,
+        learned_success_rate=result.learned_success_rate,
+        gap=result.raw_gap,
+        gap_ci_low=gap.low,
+        gap_ci_high=gap.high,
+        gap_method=gap.method,
+        n_episodes_oracle=result.n_episodes_oracle,
+        n_episodes_learned=result.n_episodes_learned,
+        verdict=shown.label,
+        verdict_paper=verdicts["paper"].label,
+        verdicts={rule: _verdict_entry(verdict) for rule, verdict in verdicts.items()},
+        agresti_caffo=IntervalEntry(low=paper.low, high=paper.high),
+        mid_p=estimate_entry(result.mid_p),
+        oracle_only=None if pairs is None else int(pairs.oracle_only),
+        learned_only=None if pairs is None else int(pairs.learned_only),
+        relative_loss=estimate_entry(result.relative_loss),
+        failure_split=result.failure_split,
+        return_gap=estimate_entry(arms.return_gap(model)),
+        errors=result.errors,
+    )
+
+
+def write_comparison(folder: Path, arms: Arms) -> None:
+    """The records of all arms, then the one that names them."""
+    record = cpg_record(arms)
+    for name, run in {"oracle": arms.oracle, **arms.learned, "random": arms.floor}.items():
+        write_record(folder / record.arms[name], run_record(run))
+    write_record(folder / FILE, record)
+
+
+def _verdict_entry(verdict: Verdict) -> VerdictEntry:
+    return VerdictEntry(
+        label=verdict.label,
+        rule=verdict.rule,
+        margins=verdict.margins,
+        interval=estimate_entry(verdict.interval),
+        reason=verdict.reason,
+        n_that_decides=verdict.n_that_decides,
+    )
