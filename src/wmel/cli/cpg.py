@@ -1,7 +1,7 @@
 """`wmel cpg`: what a planner loses when a model replaces the true dynamics."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,6 +46,8 @@ def cpg(
     quiet: options.Quiet = False,
 ) -> int:
     """Run a planner on the true dynamics and on models, on the same seeds, and print the gap and its verdict."""
+    from dataclasses import replace
+
     from wmel import catalog
     from wmel.arrays import keep_freed_memory
     from wmel.cli import inputs
@@ -89,6 +91,7 @@ def cpg(
     pairs = max_episodes if anytime else episodes * len(numbers)
     with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
         arms = comparison.run_until_decided(max_episodes, advance) if anytime else comparison.run(advance)
+    arms = replace(arms, coverage={**_data_coverage(model), **arms.coverage})
     record = cpg_record(arms)
     if output is not None:
         write_comparison(output, arms)
@@ -97,6 +100,15 @@ def cpg(
         if output is not None:
             print(f"\nrecords: {output}")
     return max(common_failure(run.table) for run in (arms.oracle, *arms.learned.values()))
+
+
+def _data_coverage(texts: list[str]) -> dict[str, Any]:
+    """Where the training data of each checkpoint went, by its card."""
+    from wmel.analysis.coverage import Coverage
+    from wmel.training.checkpoints import read_card
+
+    cards = {_arm_name(text): read_card(Path(text)) for text in texts if Path(text).is_dir()}
+    return {f"{name}'s data": Coverage(**card["coverage"]) for name, card in cards.items() if card.get("coverage")}
 
 
 def _arm_name(text: str) -> str:

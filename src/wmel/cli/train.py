@@ -22,20 +22,24 @@ def train(
     output: Annotated[Path, typer.Option("--output", "--out", help="Folder of the checkpoint.")],
     transitions: Annotated[int, count("--transitions", "Transitions to collect.")] = 2000,
     collect: Annotated[
-        str, typer.Option("--collect", help="Policy that collects them, or a mixture: 3*random+cem.")
-    ] = "random",
+        str | None,
+        typer.Option(
+            "--collect",
+            help="Policy that collects them, or a mixture: 3*random+cem.  [default: random; on grids all there are]",
+        ),
+    ] = None,
     epsilon: Annotated[
         float, typer.Option(parser=number, metavar="<float>", help="Share of actions drawn at random instead.")
     ] = 0.0,
     episode_steps: Annotated[int, count("--episode-steps", "Steps of an episode of data.")] = 200,
     init: options.Init = None,
-    epochs: Annotated[int, count("--epochs", "Passes over the data.")] = 200,
-    hidden: Annotated[str, typer.Option("--hidden", help="Widths of the hidden layers.")] = "64,64",
+    epochs: Annotated[int | None, count("--epochs", "Passes over the data.  [default: 200; on grids 800]")] = None,
+    hidden: Annotated[
+        str | None, typer.Option("--hidden", help="Widths of the hidden layers.  [default: 64,64; on grids 32,32]")
+    ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            "--target", help="next, or delta (scaled).  [default: next on dmc_*, as in the documents, else delta]"
-        ),
+        typer.Option("--target", help="next, or delta (scaled).  [default: next on dmc_*, as documented, else delta]"),
     ] = None,
     patience: Annotated[
         int | None, count("--patience", "Stop after so many epochs without a better held-out error; keep the best.")
@@ -52,27 +56,32 @@ def train(
 
     if kind != "mlp":
         raise BadInput(f"no trainer named '{kind}'; known: mlp")
+    from dataclasses import replace
+
     from wmel.policies.mixture import exploration
     from wmel.training.checkpoints import write_checkpoint
     from wmel.training.collect import collect as collected
-    from wmel.training.fit import FitSettings
-    from wmel.training.mlp import MLPSettings, train_mlp
+    from wmel.training.collect import every_transition
+    from wmel.training.mlp import train_mlp
+    from wmel.training.recipes import default_recipe
 
     inputs.find_from_here()
     inputs.check_outputs(output / "card.json")
     world = catalog.environment(env, **inputs.given(init=init))
-    wanted = target or ("next" if env.startswith("dmc_") else "delta")
-    network = MLPSettings(tuple(inputs.whole_numbers(hidden, "--hidden")), wanted)
-    settings = FitSettings(epochs=epochs, patience=patience, seed=seed, threads=threads)
-    policy = exploration(world, collect, epsilon)
-    with progress(f"{collect} in {env}", transitions, quiet=quiet, unit="transitions") as advance:
-        data = collected(world, policy, transitions, episode_steps=episode_steps, seed=seed, progress=advance)
-    with progress(f"fitting {kind}", epochs, quiet=quiet, unit="epochs") as advance:
+    recipe = default_recipe(world)
+    widths = None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden"))
+    network = replace(recipe.network, **inputs.given(hidden=widths, target=target))
+    settings = replace(recipe.fit, **inputs.given(epochs=epochs, patience=patience), seed=seed, threads=threads)
+    how = {"policy": collect or recipe.collect, "epsilon": epsilon, "episode_steps": episode_steps, "seed": seed}
+    if how["policy"] == "all":
+        data = every_transition(world)
+    else:
+        policy = exploration(world, how["policy"], epsilon)
+        with progress(f"{policy.name} in {env}", transitions, quiet=quiet, unit="transitions") as advance:
+            data = collected(world, policy, transitions, episode_steps=episode_steps, seed=seed, progress=advance)
+    with progress(f"fitting {kind}", settings.epochs, quiet=quiet, unit="epochs") as advance:
         trained = train_mlp(world, data, network, settings, advance)
-    card = {
-        **trained.card,
-        "collect": {"policy": collect, "epsilon": epsilon, "episode_steps": episode_steps, "seed": seed},
-    }
+    card = {**trained.card, "collect": how}
     write_checkpoint(output, trained.model.network.state_dict(), card)
     if not quiet:
         _print(card, output)

@@ -85,6 +85,15 @@ class Recoverable(Protocol):
 
 
 @runtime_checkable
+class Enumerable(Protocol):
+    """An environment with so few states that all of them can be tried."""
+
+    def every_state(self) -> np.ndarray:
+        """states [n,S]"""
+        ...
+
+
+@runtime_checkable
 class RewardsObservations(Protocol):
     """An environment whose reward is a formula of what is observed after a step and of the action."""
 

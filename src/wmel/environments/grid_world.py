@@ -34,6 +34,12 @@ class GridWorld:
     def default_criterion(self) -> Criterion:
         return Criterion("distance", at_most=0)
 
+    def every_state(self) -> np.ndarray:
+        """The free cells [n,1], with no move remembered."""
+        layout = self.layout
+        cells = [(x, y) for y in range(layout.height) for x in range(layout.width) if (x, y) not in layout.walls]
+        return np.array([[x + layout.width * y] for x, y in cells])
+
     def reset(self, seeds: np.ndarray) -> np.ndarray:
         return np.full((len(seeds), 1), self._tables.start)
 

@@ -1,10 +1,11 @@
 """What every world model promises."""
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
-from wmel.arrays import to_numpy
+from wmel.arrays import Array, as_like, to_numpy
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModel
@@ -37,8 +38,14 @@ class _Kit:
             np.zeros((len(states), space.width), space.dtype),
             np.full(len(states), STEPS),
         )
+
+    @cached_property
+    def actions(self) -> Array:
+        """Uniform actions [B,STEPS,A] as the model takes them, in the library of its latents."""
+        space = self.environment.spec.actions
         drawn = uniform_actions(space, Streams(self.rows, self.rows * 0).uniforms("act", (STEPS, space.width))[0])
-        self.actions = model_input(model, space, drawn, space.as_values(drawn))
+        drawn = as_like(drawn, self.model.encode(self.percept, None))
+        return model_input(self.model, space, drawn, space.as_values(drawn))
 
     def imagined(self, rows: np.ndarray) -> np.ndarray:
         """Decoded observations [B,STEPS+1,O] from the second of two percepts on."""

@@ -7,8 +7,10 @@ import numpy as np
 
 from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.run import episode_seeds, run_episodes
-from wmel.contract.environment import Environment
+from wmel.contract.abilities import able
+from wmel.contract.environment import Enumerable, Environment
 from wmel.contract.policy import Policy
+from wmel.contract.spaces import Finite
 from wmel.errors import BadInput, require_whole
 from wmel.training.transitions import Transitions
 
@@ -76,3 +78,19 @@ def _played(
     if broken:
         raise BadInput(f"{len(broken)} of {episodes} episodes broke while data were collected: {broken[0]}")
     return record.arrays(environment, table)
+
+
+def every_transition(environment: Environment) -> Collected:
+    """Each action in each state, of an environment that can list them; nothing is left to be held out but these."""
+    listing, space = environment, environment.spec.actions
+    if not able(listing, Enumerable) or not isinstance(space, Finite):
+        raise BadInput(f"the states of {environment.spec.name} cannot be listed: collect them with a policy")
+    states = listing.every_state()
+    index = np.tile(np.arange(space.count), len(states))[:, None]
+    states, values = np.repeat(states, space.count, axis=0), space.as_values(index)
+    after = environment.observe(environment.step(states, values))
+    seen = environment.observe(states)
+    data = Transitions(seen, values, after, np.arange(len(states)))
+    held_out = {"observations": seen, "actions": values, "next_observations": after}
+    laid = {name: array[:, None] for name, array in held_out.items()}
+    return Collected(data, {**laid, "steps": np.ones(len(states), np.int64)})

@@ -106,7 +106,7 @@ def _descend(
             loss.backward()
             optimiser.step()
         if not torch.isfinite(loss):
-            raise BadInput(f"the loss became {float(loss)} in epoch {epoch}: lower the learning rate")
+            raise BadInput(f"the loss became {loss.item()} in epoch {epoch}: lower the learning rate")
         progress(1)
         if settings.patience is not None and len(held):
             now = samples.error(held)

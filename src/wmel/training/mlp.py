@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from wmel.analysis.coverage import coverage
 from wmel.contract.environment import Environment
 from wmel.contract.spaces import Finite
 from wmel.errors import BadInput, require
@@ -29,6 +30,7 @@ class MLPSettings:
 
     hidden: tuple[int, ...] = (64, 64)
     target: Target | str = "next"
+    rounded: bool = False  # predictions to whole numbers, as on a grid
 
     def __post_init__(self):
         require(self.target in ("next", "delta"), "target must be 'next' or 'delta'", self.target)
@@ -68,7 +70,7 @@ def blank_mlp(environment: Environment, settings: MLPSettings) -> MLP:
     space = environment.spec.actions
     action = space.count if isinstance(space, Finite) else space.width
     target: Target = "delta" if settings.target == "delta" else "next"
-    return MLP(len(environment.spec.observation), action, settings.hidden, target)
+    return MLP(len(environment.spec.observation), action, settings.hidden, target, settings.rounded)
 
 
 def mlp_model(environment: Environment, network: MLP) -> MLPModel:
@@ -85,7 +87,8 @@ def restored_mlp(environment: Environment, weights: dict[str, torch.Tensor], car
             f"the checkpoint was trained on {card.get('environment')}, which observes {described.get('observation')}; "
             f"{environment.spec.name} observes {names}"
         )
-    network = blank_mlp(environment, MLPSettings(tuple(described["hidden"]), described["target"]))
+    settings = MLPSettings(tuple(described["hidden"]), described["target"], described.get("rounded", False))
+    network = blank_mlp(environment, settings)
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
@@ -114,7 +117,7 @@ def _card(
     seconds: float,
 ) -> dict[str, Any]:
     spec, data, test = environment.spec, collected.training, Transitions.of(collected.held_out)
-    folded = made.folded()
+    folded, seen = made.folded(), coverage(spec.observation, data.observations)
 
     def error(rows: Transitions) -> float:
         """Mean squared error of the next observation, whatever the network was fitted to."""
@@ -132,6 +135,7 @@ def _card(
             "sha256": data.sha256,
             "held_out_transitions": len(test),
         },
+        "coverage": None if seen is None else asdict(seen),
         "errors": {
             "training_mse": error(data.rows(fitted.kept)),
             "held_out_transition_mse": error(data.rows(fitted.held_out)) if len(fitted.held_out) else None,

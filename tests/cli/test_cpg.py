@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def models(wmel_command, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    line = "train mlp --env dmc_cartpole --transitions 400 --episode-steps 50 --epochs 5 --output cart"
+    done = wmel_command(*line.split(), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "checkpoint: cart" in done.stdout and "open-loop error" in done.stdout
+    assert "400/400 transitions" in done.stderr and "5/5 epochs" in done.stderr
+    return folder
+
+
+def test_from_a_command_line_to_a_verdict(wmel_command, models):
+    line = (
+        "cpg --env dmc_cartpole --model cart --episodes 3 --seeds 0,5 --horizon 40 --plan-horizon 5 --output runs/cart"
+    )
+    done = wmel_command(*line.split(), cwd=models)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((models / "runs" / "cart" / "cpg.json").read_text())
+    assert set(record["arms"]) == {"oracle", "cart", "random"}
+    entry = record["cpgs"]["cart"]
+    assert entry["gap"] == entry["oracle_success_rate"] - entry["learned_success_rate"]
+    assert entry["n_episodes_oracle"] == entry["n_episodes_learned"] == 6
+    assert set(entry["verdicts"]) == {"strict", "paper"}
+    assert set(record["coverage"]) == {"cart's data", "oracle", "cart", "random"}
+    seeds = {}
+    for arm, file in record["arms"].items():
+        stored = json.loads((models / "runs" / "cart" / file).read_text())
+        seeds[arm] = [row["episode_seed"] for row in stored["results"]]
+        assert stored["metadata"]["seeds"] == [0, 5]
+    assert seeds["oracle"] == seeds["cart"] == seeds["random"] == [0, 1, 2, 500000, 500001, 500002]
+    assert "(strict)" in done.stdout and "(paper)" in done.stdout and "uprightness" in done.stdout
+    shown = wmel_command("show", "runs/cart/cpg.json", cwd=models)
+    assert shown.returncode == 0 and entry["verdict"] in shown.stdout
+
+
+def test_the_gap_of_the_oracle_against_itself_is_exactly_zero(wmel_command, tmp_path):
+    """The oracle behind a name of its own, in the same world, with the same noise."""
+    (tmp_path / "truth.py").write_text(
+        "import wmel\nfrom wmel.models.oracle import Oracle\nmodel = Oracle(wmel.environment('dmc_reacher'))\n"
+    )
+    line = "cpg --env dmc_reacher --model truth:model --planner cem --episodes 6 --horizon 60 --output gap"
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    entry = json.loads((tmp_path / "gap" / "cpg.json").read_text())["cpgs"]["model"]
+    assert entry["gap"] == 0 and entry["oracle_only"] == entry["learned_only"] == 0
+
+
+def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_path):
+    (tmp_path / "still.py").write_text("def dynamics(state, action):\n    return state * 0\n")
+    line = "cpg --env maze_toy --model still:dynamics --plan-horizon 20 --candidates 100 --anytime --max-episodes 60"
+    done = wmel_command(*line.split(), "--output", "gap", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "gap" / "cpg.json").read_text())
+    entry = record["cpgs"]["dynamics"]
+    assert record["max_episodes"] == 60 and entry["n_episodes_oracle"] == 10
+    assert entry["verdict"] == "MODEL BOTTLENECK" and entry["gap_method"] == "confidence sequence"
+    assert "after 10 pairs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--env dmc_reacher --model cart", "trained on dmc_cartpole"),
+        ("--env dmc_cartpole --model cart --model cart", "a name of its own"),
+        ("--env dmc_cartpole --model absent/model", "is no checkpoint"),
+        ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
+        ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
+        ("--env dmc:cartpole-swingup --model cart", "does not fit"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line, words):
+    done = wmel_command("cpg", *line.split(), cwd=models)
+    assert done.returncode == 2 and words in done.stderr
+    assert len([text for text in done.stderr.splitlines() if text.startswith("wmel: ")]) == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("train mlpp --env maze_toy --output x", "no trainer named 'mlpp'"),
+        ("train mlp --env maze_toy --output x --hidden 0", "positive"),
+        ("train mlp --env dmc_cartpole --output x --target later", "'next' or 'delta'"),
+        ("train mlp --env dmc_cartpole --output x --collect all", "cannot be listed"),
+        ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must lie in"),
+    ],
+)
+def test_training_that_cannot_be_is_refused(wmel_command, tmp_path, line, words):
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 2 and words in done.stderr

@@ -1,0 +1,162 @@
+"""Training, checkpoints and what a card says."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from wmel import catalog
+from wmel.errors import BadInput
+from wmel.training.checkpoints import read_checkpoint, write_checkpoint
+from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.fit import FitSettings
+from wmel.training.mlp import MLPSettings, train_mlp
+from wmel.training.recipes import default_recipe
+from wmel.training.restore import restored
+from wmel.training.transitions import Transitions
+
+
+@pytest.fixture(scope="module")
+def trained():
+    world = catalog.environment("dmc_cartpole")
+    data = collect(world, catalog.policy("random", world), 1500)
+    return world, data, train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=30))
+
+
+def test_it_learns_what_it_is_shown(trained):
+    _, data, made = trained
+    errors = made.card["errors"]
+    still = np.square(data.training.next_observations - data.training.observations).mean()
+    assert errors["training_mse"] < 0.25 * still  # four times better than saying that nothing moves
+    assert errors["held_out_transition_mse"] < 0.5 * still
+    assert errors["open_loop_rmse"][0] == pytest.approx(errors["held_out_episode_mse"] ** 0.5, rel=0.5)
+    assert errors["open_loop_rmse"][-1] > errors["open_loop_rmse"][0]
+
+
+def test_a_linear_world_is_fitted():
+    """Next = A x + B u: at least 99% of the variance of what was held out is explained."""
+    rng = np.random.default_rng(0)
+    world = catalog.environment("dmc:point_mass-easy")
+    seen, acted = rng.normal(size=(4000, 4)), rng.uniform(-1, 1, (4000, 2))
+    after = seen + 0.1 * seen[:, ::-1] + 0.2 * acted.repeat(2, axis=1)
+    held = {"observations": seen[:9, None], "actions": acted[:9, None], "next_observations": after[:9, None]}
+    data = Collected(Transitions(seen, acted, after, np.arange(4000)), {**held, "steps": np.ones(9, int)})
+    made = train_mlp(world, data, MLPSettings((64, 64), "delta"), FitSettings(epochs=60))
+    assert made.card["errors"]["held_out_transition_mse"] < 0.01 * (after - seen).var()
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(trained):
+    world, data, made = trained
+
+    def weights(seed):
+        again = train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=30, seed=seed))
+        return again.model.network.state_dict()
+
+    one, same, other = made.model.network.state_dict(), weights(0), weights(1)
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_patience_stops_early_and_keeps_the_best(trained):
+    world, data, _ = trained
+    made = train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=400, learning_rate=0.02, patience=3))
+    assert made.card["fit"]["epochs_taken"] < 400
+
+
+def test_the_maze_is_learned_without_a_mistake():
+    world = catalog.environment("maze_toy")
+    recipe = default_recipe(world)
+    made = train_mlp(world, every_transition(world), recipe.network, recipe.fit)
+    assert made.card["errors"]["training_mse"] == 0
+
+
+def test_a_checkpoint_gives_back_the_model(trained, tmp_path):
+    world, _, made = trained
+    write_checkpoint(tmp_path / "new" / "model", made.model.network.state_dict(), made.card)
+    again = restored(tmp_path / "new" / "model", world)
+    seen, acted = torch.randn(7, 5), torch.randn(7, 5)
+    assert torch.equal(again.step(seen, acted), made.model.step(seen, acted))
+    assert again.spec.action_input == "one_hot"
+
+
+def test_the_card_says_what_it_was_trained_on(trained):
+    card = trained[2].card
+    assert card["environment"] == "dmc_cartpole" and card["data"]["transitions"] == 1500
+    assert card["data"]["sha256"] == trained[1].training.sha256
+    assert card["coverage"]["axis"] == "uprightness" and sum(card["coverage"]["histogram"]) == 1500
+    assert card["versions"]["torch"] == torch.__version__
+    json.dumps(card)
+
+
+def spoiled(folder, made, how):
+    write_checkpoint(folder, made.model.network.state_dict(), made.card)
+    weights = folder / "weights.safetensors"
+    if how == "truncated":
+        weights.write_bytes(weights.read_bytes()[:300])
+    elif how == "gone":
+        weights.unlink()
+    elif how == "card":
+        (folder / "card.json").write_text("{")
+    elif how == "kind":
+        (folder / "card.json").write_text(json.dumps({"model": {"kind": "oracle"}}))
+    elif how == "wider":
+        card = {**made.card, "model": {**made.card["model"], "hidden": [33]}}
+        (folder / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("truncated", "cannot read the weights"),
+        ("gone", "cannot read the weights"),
+        ("card", "is not JSON"),
+        ("kind", "kind 'oracle'"),
+        ("wider", "does not fit dmc_cartpole"),
+    ],
+)
+def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):
+    world, _, made = trained
+    with pytest.raises(BadInput, match=words):
+        restored(spoiled(tmp_path / how, made, how), world)
+
+
+def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
+    write_checkpoint(tmp_path, trained[2].model.network.state_dict(), trained[2].card)
+    with pytest.raises(BadInput, match="trained on dmc_cartpole"):
+        restored(tmp_path, catalog.environment("dmc_reacher"))
+    with pytest.raises(BadInput, match="does not fit dmc:cartpole-swingup"):
+        restored(tmp_path, catalog.environment("dmc:cartpole-swingup"))
+
+
+class Trap:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('code ran')",))
+
+
+def test_a_pickle_is_refused_and_nothing_of_it_runs(tmp_path):
+    path = tmp_path / "model.pt"
+    path.write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(BadInput, match="never loaded"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epochs": 0}, "epochs must be positive"),
+        ({"learning_rate": float("nan")}, "learning rate"),
+        ({"held_out": 1.0}, "held-out share"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, words):
+    with pytest.raises(BadInput, match=words):
+        FitSettings(**settings)
+
+
+def test_a_loss_that_explodes_is_said(trained):
+    world, data, _ = trained
+    with pytest.raises(BadInput, match="lower the learning rate"):
+        train_mlp(world, data, MLPSettings((32,), "next"), FitSettings(epochs=5, learning_rate=1e30))
