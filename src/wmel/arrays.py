@@ -1,6 +1,7 @@
 """The only file that knows both numpy and torch: what the rest needs to work on either."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,6 @@ def lookup(table: Array, index: Array) -> Array:
 def one_hot(index: Array, count: int) -> Array:
     """Integers [...] -> float32 [...,count]."""
     return lookup(as_like(np.eye(count, dtype=np.float32), index), index)
-
-
-def repeat_rows(array: Array, times: int) -> Array:
-    """Each row `times` times over: [B,...] -> [B*times,...]."""
-    if namespace_of(array) is np:
-        return np.repeat(array, times, axis=0)
-    return array.repeat_interleave(times, dim=0)
 
 
 def write_rows(memory: Any, count: int, rows: np.ndarray, part: Any) -> Any:
@@ -128,6 +122,12 @@ def put_rows(memory: Any, rows: np.ndarray, part: Any) -> Any:
     for name, array in part.items():
         merged[name][rows] = array
     return merged
+
+
+def only_values(array: Array) -> AbstractContextManager[object]:
+    """While only values of what comes of an array are wanted: torch keeps no books, unless the array asks for it."""
+    xp = namespace_of(array)
+    return nullcontext() if xp is np or array.requires_grad else xp.inference_mode()
 
 
 def keep_freed_memory() -> None:

@@ -3,6 +3,8 @@
 import math
 import zlib
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +36,7 @@ class Streams:
         """
         count = math.prod(shape)
         bits = np.empty((rounds, len(self), -(-count // 2)), np.uint64)
-        philox = np.random.Philox(key=0)
-        state = philox.state
+        philox, state = _generator()
         key, counter = state["state"]["key"], state["state"]["counter"]
         key[1] = zlib.crc32(purpose.encode())
         for row, (seed, moment) in enumerate(zip(self.episode_seeds.tolist(), self.moments.tolist(), strict=True)):
@@ -45,6 +46,13 @@ class Streams:
                 philox.state = state
                 bits[index, row] = philox.random_raw(bits.shape[2])
         return _between_zero_and_one(bits)[:, :, :count].reshape(rounds, len(self), *shape)
+
+
+@cache
+def _generator() -> tuple[np.random.Philox, Any]:
+    """One generator for all draws, and its state, which every draw sets first."""
+    philox = np.random.Philox(key=0)
+    return philox, philox.state
 
 
 def normals(uniforms: Array) -> Array:

@@ -26,7 +26,7 @@ def test_folded_it_is_the_network_and_its_scales(target):
     seen, acted = torch.randn(50, OBSERVATION), torch.randn(50, ACTION)
     expected = made(seen, acted) * made.made_scale + made.made_centre + (seen if target == "delta" else 0)
     folded = made.folded()
-    torch.testing.assert_close(folded.step(seen, folded.driven(acted)), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(folded.step(seen, folded.acted(acted)), expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(made.wanted(seen, expected), made(seen, acted), rtol=1e-4, atol=1e-4)
 
 
@@ -50,13 +50,13 @@ def test_predictions_on_a_grid_are_whole():
 
 def test_it_keeps_the_contract_of_a_world_model():
     world = catalog.environment("dmc_acrobot")
-    assert failures(check_world_model(MLPModel(network(), action_input="one_hot"), world)) == []
+    assert failures(check_world_model(MLPModel(network(), action_input="index"), world)) == []
 
 
 def test_company_changes_no_bit_of_a_cost():
     """The same candidates among 1, 3 or 40 episodes: rows are filled up to a multiple of 16."""
     world = catalog.environment("dmc_acrobot")
-    model, objective = MLPModel(network(), action_input="one_hot"), Upright((2, 3), DiscountedSum())
+    model, objective = MLPModel(network(), action_input="index"), Upright((2, 3), DiscountedSum())
     rng = np.random.default_rng(0)
     latents = torch.as_tensor(rng.normal(size=(40, OBSERVATION)), dtype=torch.float32)
     candidates = torch.as_tensor(rng.integers(0, 5, (40, 50, 15, 1)), dtype=torch.int32)
@@ -75,8 +75,8 @@ def test_it_agrees_with_the_same_network_in_numpy():
     folded = made.folded()
     rng = np.random.default_rng(0)
     seen, acted = rng.normal(size=(30, OBSERVATION)), rng.normal(size=(30, ACTION))
-    hidden = seen @ folded.seen.numpy().astype(float) + acted @ folded.acted.numpy() + folded.bias.numpy()
-    for weight, bias in folded.layers:
-        hidden = np.maximum(hidden, 0) @ weight.numpy() + bias.numpy()
+    hidden = np.concatenate([seen, acted], axis=1)
+    for layer, (weight, bias) in enumerate(folded.layers):
+        hidden = (np.maximum(hidden, 0) if layer else hidden) @ weight.numpy().astype(float) + bias.numpy()
     after = MLPModel(made).step(torch.as_tensor(seen, dtype=torch.float32), torch.as_tensor(acted))
     np.testing.assert_allclose(after.numpy(), seen + hidden, atol=1e-5)

@@ -78,7 +78,7 @@ def test_a_checkpoint_gives_back_the_model(trained, tmp_path):
     again = restored(tmp_path / "new" / "model", world)
     seen, acted = torch.randn(7, 5), torch.randn(7, 5)
     assert torch.equal(again.step(seen, acted), made.model.step(seen, acted))
-    assert again.spec.action_input == "one_hot"
+    assert again.spec.action_input == "index"
 
 
 def test_the_card_says_what_it_was_trained_on(trained):

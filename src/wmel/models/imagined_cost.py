@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, repeat_rows
+import numpy as np
+
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values
 from wmel.contract.abilities import able
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import CandidateCosts
@@ -34,7 +36,12 @@ class ImaginedCost:
         widest = max(self.observation_width, self.latents.shape[1])
         rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * widest))
         actions = candidates.reshape(batch * count, horizon, width)
-        parts = [self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)]
+        with only_values(candidates):
+            parts = [
+                self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)
+            ]
+            if len(parts) == 1:
+                return CandidateCosts(*(part.reshape(batch, count) for part in (parts[0].costs, parts[0].lengths)))
         xp = namespace_of(parts[0].costs)
         costs = xp.concatenate([part.costs for part in parts]).reshape(batch, count)
         lengths = xp.concatenate([part.lengths for part in parts]).reshape(batch, count)
@@ -43,12 +50,14 @@ class ImaginedCost:
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
         """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
         length = len(actions)
-        spare = -length % self.model.spec.rows_at_once
-        if spare:
-            actions = namespace_of(actions).concatenate([actions, repeat_rows(actions[-1:], spare)])
+        row = np.arange(length + -length % self.model.spec.rows_at_once)
+        if len(row) > length:
+            row[length:] = length - 1  # the last fills up
+            actions = actions[as_like(row, actions)]
         by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
         values = self.space.as_values(by_step).swapaxes(0, 1)
-        latents, goals = (_spread(rows, start, count, length, spare) for rows in (self.latents, self.goals))
+        episode = as_like((start + row) // count, self.latents)
+        latents, goals = self.latents[episode], as_like(self.goals, self.latents)[episode]
         inputs = model_input(self.model, self.space, by_step.swapaxes(0, 1), values)
         trajectory = rollout(self.model, latents, inputs)
         costs = self._costs(trajectory, inputs, values, goals)
@@ -60,11 +69,12 @@ class ImaginedCost:
             assert able(self.model, RewardsItself), "a policy checks that its model has a reward"
             return -self.model.rewards(trajectory, inputs)
         observations = decoded(self.model, trajectory)
-        costs = self.objective.costs(observations, values, as_like(goals, observations))
-        finite = namespace_of(observations).isfinite(observations)
-        if finite.all():
+        costs = self.objective.costs(observations, values, goals)
+        xp = namespace_of(observations)
+        if xp.isfinite(observations.sum()):
             return costs
-        return namespace_of(costs).where(finite[:, 1:].all(-1), costs, float("inf"))  # whatever an objective reads
+        finite = xp.isfinite(observations[:, 1:]).all(-1)
+        return xp.where(finite, costs, float("inf"))  # whatever part of them an objective reads
 
 
 def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:
@@ -72,10 +82,3 @@ def model_input(model: WorldModel, space: Space, actions: Array, values: Array) 
     if isinstance(space, Box) or model.spec.action_input == "value":
         return values
     return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)
-
-
-def _spread(rows: Array, start: int, count: int, length: int, spare: int) -> Array:
-    """Rows [B,...], each repeated `count` times; of those the `length` from `start` on, the last `spare` times more."""
-    first, last = start // count, -(-(start + length) // count)
-    chosen = repeat_rows(rows[first:last], count)[start - first * count :][:length]
-    return namespace_of(chosen).concatenate([chosen, repeat_rows(chosen[-1:], spare)]) if spare else chosen

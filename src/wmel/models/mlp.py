@@ -56,41 +56,53 @@ class MLP(nn.Module):
         weights = [cast(nn.Linear, layer).weight.detach().T for layer in self.layers]
         biases = [cast(nn.Linear, layer).bias.detach() for layer in self.layers]
         seen, acted = weights[0][: self.observation] / self.seen_scale[:, None], weights[0][self.observation :]
+        weights[0], biases[0] = torch.cat([seen, acted]), biases[0] - self.seen_centre @ seen
         weights[-1], biases[-1] = weights[-1] * self.made_scale, biases[-1] * self.made_scale + self.made_centre
-        first = biases[0] - self.seen_centre @ seen
-        inner = list(zip(weights[1:], biases[1:], strict=True))
-        return FoldedMLP(seen, acted, first, inner, self.target == "delta", self.rounded)
+        return FoldedMLP(list(zip(weights, biases, strict=True)), self.target == "delta", self.rounded)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedMLP:
     """Plain tensors: a step is as many products as there are layers."""
 
-    seen: Tensor  # [O,width]
-    acted: Tensor  # [A,width]
-    bias: Tensor  # [width]
     layers: list[tuple[Tensor, Tensor]]  # weight [in,out] and bias [out]
     adds: bool  # to the observation, which changes
     rounds: bool
 
-    def step(self, observations: Tensor, driven: Tensor) -> Tensor:
-        """observations [M,O] and what their actions contribute [M,width] -> next observations [M,O]"""
-        hidden = torch.addmm(driven, observations, self.seen)
-        for weight, bias in self.layers:
-            hidden = torch.addmm(bias, hidden.relu(), weight)
-        after = observations + hidden if self.adds else hidden
+    def step(self, observations: Tensor, acted: Tensor) -> Tensor:
+        """observations [M,O] and actions as the first layer takes them [M,A] -> next observations [M,O]"""
+        hidden = torch.cat([observations, acted], 1)
+        *inner, (weight, bias) = self.layers
+        for inner_weight, inner_bias in inner:
+            hidden = torch.addmm(inner_bias, hidden, inner_weight).relu_()
+        made = torch.addmm(bias, hidden, weight)
+        after = observations + made if self.adds else made
         return after.round() if self.rounds else after
 
-    def driven(self, actions: Tensor) -> Tensor:
-        """What actions [...,A] contribute to the first layer."""
-        return actions @ self.acted + self.bias
+    def acted(self, actions: Tensor) -> Tensor:
+        """Actions [...,A] for the first layer: whole numbers [...,1] become one-hot, others stay what they are."""
+        if actions.is_floating_point():
+            return actions.to(self.device_of.dtype)
+        chosen = self._choices.index_select(0, actions.reshape(-1))
+        return chosen.reshape(*actions.shape[:-1], chosen.shape[1])
 
     def rollout(self, observations: Tensor, actions: Tensor) -> Tensor:
-        """observations [M,O], actions [M,H,A] -> [M,H+1,O]; what actions contribute is found for all steps at once."""
+        """observations [M,O], actions [M,H,A] -> [M,H+1,O]"""
         trajectory = [observations]
-        for driven in self.driven(actions.transpose(0, 1)):
-            trajectory.append(self.step(trajectory[-1], driven))
+        for acted in self.acted(actions.transpose(0, 1)):
+            trajectory.append(self.step(trajectory[-1], acted))
         return torch.stack(trajectory).transpose(0, 1)
+
+    @property
+    def device_of(self) -> Tensor:
+        """A tensor that is where the network is."""
+        return self.layers[0][1]
+
+    @cached_property
+    def _choices(self) -> Tensor:
+        """The rows of an identity: one-hot actions."""
+        inputs, outputs = self.layers[0][0].shape[0], self.layers[-1][1].shape[0]
+        return torch.eye(inputs - outputs, dtype=self.device_of.dtype, device=self.device_of.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +111,23 @@ class MLPModel:
 
     network: MLP
     name: str = "mlp"
-    action_input: Literal["one_hot", "value"] = "value"
+    action_input: Literal["index", "value"] = "value"
 
     @cached_property
     def spec(self) -> WorldModelSpec:
         return WorldModelSpec(self.name, action_input=self.action_input, rows_at_once=ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
-        return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.folded.bias.device)
+        return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.folded.device_of.device)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
-        return self.folded.step(latents, self.folded.driven(actions.to(latents.dtype)))
+        return self.folded.step(latents, self.folded.acted(actions))
 
     def decode(self, latents: Tensor) -> Tensor:
         return latents
 
     def rollout(self, latents: Tensor, actions: Tensor) -> Tensor:
-        return self.folded.rollout(latents, actions.to(latents.dtype))
+        return self.folded.rollout(latents, actions)
 
     @cached_property
     def folded(self) -> FoldedMLP:

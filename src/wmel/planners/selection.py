@@ -15,8 +15,8 @@ def usable(costs: Array) -> Array:
 def cheapest(candidates: Array, outcome: CandidateCosts) -> Plan:
     """The first cheapest candidate of each row: candidates [B,N,H,A]."""
     costs = usable(outcome.costs)
-    winner = costs.argmin(1)[:, None]
-    return Plan(pick(candidates, winner)[:, 0], pick(outcome.lengths, winner)[:, 0], pick(costs, winner)[:, 0])
+    winner = namespace_of(costs).arange(len(costs), device=costs.device), costs.argmin(1)
+    return Plan(candidates[winner], outcome.lengths[winner], costs[winner])
 
 
 def elites(candidates: Array, outcome: CandidateCosts, count: int) -> tuple[Array, Array]:

@@ -76,7 +76,7 @@ def blank_mlp(environment: Environment, settings: MLPSettings) -> MLP:
 def mlp_model(environment: Environment, network: MLP) -> MLPModel:
     """The network as a model of an environment."""
     finite = isinstance(environment.spec.actions, Finite)
-    return MLPModel(network.requires_grad_(False), "mlp", "one_hot" if finite else "value")
+    return MLPModel(network.requires_grad_(False), "mlp", "index" if finite else "value")
 
 
 def restored_mlp(environment: Environment, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> MLPModel:
@@ -121,8 +121,8 @@ def _card(
 
     def error(rows: Transitions) -> float:
         """Mean squared error of the next observation, whatever the network was fitted to."""
-        driven = folded.driven(torch.as_tensor(network_input(spec.actions, rows.actions)))
-        guess = folded.step(torch.as_tensor(rows.observations, dtype=torch.float32), driven)
+        acted = torch.as_tensor(network_input(spec.actions, rows.actions))
+        guess = folded.step(torch.as_tensor(rows.observations, dtype=torch.float32), acted)
         return float(np.square(guess.double().numpy() - rows.next_observations).mean())
 
     return {

@@ -1,0 +1,132 @@
+"""Planning with a learned MLP against one state at a time and against bare forward passes; how long it trains."""
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from side_by_side import compare, verdict
+from wmel import catalog
+from wmel.arrays import keep_freed_memory
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.contract.policy import Percept
+from wmel.randomness import Streams
+from wmel.threads import limited_to
+from wmel.training.collect import collect
+from wmel.training.fit import FitSettings
+from wmel.training.mlp import MLPSettings, blank_mlp, mlp_model, train_mlp
+
+CANDIDATES, HORIZON = 50, 15
+WORLD = catalog.environment("dmc_acrobot", init="fixed")
+
+
+def one_state_at_a_time(network: torch.nn.Module, start: np.ndarray, sequences: np.ndarray) -> float:
+    """The documents' learned dynamics: a tensor made, a forward pass run and a tuple taken for every imagined state."""
+    best = np.inf
+    for sequence in sequences:
+        state = tuple(start)
+        for action in sequence:
+            one_hot = [0.0] * 5
+            one_hot[int(action)] = 1.0
+            with torch.no_grad():
+                state = tuple(network(torch.tensor([*state, *one_hot], dtype=torch.float32)).tolist())
+            best = min(best, -(state[2] + state[3]))
+    return best
+
+
+def planned(policy, episodes: int) -> Callable[[], object]:
+    """One plan call for so many episodes."""
+    states = WORLD.reset(np.arange(episodes))
+    percept = Percept(
+        WORLD.observe(states), WORLD.goals(states), states, np.zeros((episodes, 1), int), np.full(episodes, 500)
+    )
+    streams = Streams(np.arange(episodes), np.zeros(episodes, np.int64))
+    return lambda: policy.act(percept, policy.observe(percept, None), streams)
+
+
+def bare(network: torch.nn.Module, rows: int) -> Callable[[], object]:
+    """As many forward passes of the plain network as the plan is long, on all rows at once."""
+    inputs = torch.randn(rows, 11)
+
+    def forward() -> None:
+        with torch.inference_mode():
+            for _ in range(HORIZON):
+                network(inputs)
+
+    return forward
+
+
+def repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
+    def again() -> None:
+        for _ in range(times):
+            work()
+
+    return again
+
+
+def plain(widths: tuple[int, ...] = (11, 64, 64, 6)) -> torch.nn.Sequential:
+    linear = torch.nn.Linear
+    return torch.nn.Sequential(
+        linear(widths[0], widths[1]), torch.nn.ReLU(), linear(widths[1], widths[2]), torch.nn.ReLU(),
+        linear(widths[2], widths[3]),
+    )  # fmt: skip
+
+
+def planning() -> bool:
+    torch.manual_seed(0)
+    network, model = plain(), mlp_model(WORLD, blank_mlp(WORLD, MLPSettings()))
+    policy = catalog.policy("random-shooting", WORLD, candidates=CANDIDATES, plan_horizon=HORIZON, model=model)
+    start = WORLD.observe(WORLD.reset(np.arange(1)))[0]
+    sequences = np.random.default_rng(0).integers(0, 5, (CANDIDATES, HORIZON))
+    with limited_to(1):
+        loop = compare(lambda: one_state_at_a_time(network, start, sequences), repeated(planned(policy, 1), 40))
+        alone = compare(repeated(planned(policy, 1), 40), repeated(bare(network, CANDIDATES), 40), rounds=9)
+        many = compare(repeated(planned(policy, 50), 4), repeated(bare(network, 50 * CANDIDATES), 4), rounds=9)
+    print(f"one state at a time {1e3 * loop.first:.1f} ms, planned {1e3 * loop.second / 40:.2f} ms of CPU")
+    holds = verdict("one state at a time over a plan 50x15, batch 1", 40 * loop.ratio, at_least=40)
+    holds &= verdict("a plan 50x15 over its bare batched forward, batch 1", alone.ratio, at_most=1.5)
+    return holds & verdict("rows/s at lockstep 50 over the bare forward at 2,500 rows", 1 / many.ratio, at_least=0.8)
+
+
+def flagship() -> bool:
+    """CPU per executed step of the documents' comparison, both arms, over that of planning one state at a time."""
+    torch.manual_seed(0)
+    model, network = mlp_model(WORLD, blank_mlp(WORLD, MLPSettings())), plain()
+    arms = [{}, {"model": model}]
+    policies = [catalog.policy("random-shooting", WORLD, candidates=50, plan_horizon=15, **arm) for arm in arms]
+    sequences = np.random.default_rng(0).integers(0, 5, (CANDIDATES, HORIZON))
+    start, steps, plans = WORLD.observe(WORLD.reset(np.arange(1)))[0], 0, 0
+    begin = time.process_time()
+    for policy in policies:
+        table = BenchmarkRunner(WORLD, policy, 10, 100, seed=0, timed_decisions=0).run().table
+        steps, plans = steps + int(table["steps"].sum()), plans + int(table["plan_calls"].sum())
+    ours = (time.process_time() - begin) / steps
+    begin = time.process_time()
+    for _ in range(3):
+        one_state_at_a_time(network, start, sequences)
+    naive = (time.process_time() - begin) / 3 * plans / steps  # its oracle costs about as much as its network
+    print(
+        f"the comparison takes {1e6 * ours:.0f} us of CPU per executed step, one state at a time {1e6 * naive:.0f} us"
+    )
+    return verdict("one state at a time over wmel, per executed step of both arms", naive / ours, at_least=10)
+
+
+def training() -> bool:
+    data = collect(WORLD, catalog.policy("random", WORLD), 20_000)
+    begin = time.perf_counter()
+    train_mlp(WORLD, data, MLPSettings(), FitSettings())
+    return verdict("20,000 transitions, 200 epochs", time.perf_counter() - begin, at_most=20, unit=" s")
+
+
+def main() -> int:
+    keep_freed_memory()
+    holds = planning()
+    holds &= flagship()
+    holds &= training()
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
