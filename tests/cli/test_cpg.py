@@ -1,4 +1,8 @@
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -93,3 +97,34 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line,
 def test_training_that_cannot_be_is_refused(wmel_command, tmp_path, line, words):
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 2 and words in done.stderr
+
+
+def interrupted(folder, *arguments, until):
+    """A command that gets Ctrl-C as soon as a file exists or a line is printed."""
+    command = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if until():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_training_that_is_interrupted_keeps_the_weights_so_far(tmp_path):
+    line = ["train", "mlp", "--env", "maze_toy", "--epochs", "1000000", "--output", "model"]
+    begin = time.monotonic()
+    code, out, err = interrupted(tmp_path, *line, until=lambda: time.monotonic() - begin > 8)
+    assert code == 130 and err.endswith("wmel: interrupted\n"), err
+    assert "interrupted: the weights so far are kept" in out
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["fit"]["interrupted"] and card["fit"]["epochs_taken"] > 0
+
+
+def test_a_comparison_that_is_interrupted_keeps_the_arms_that_are_done(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ndef dynamics(s, a):\n    time.sleep(60)\n")
+    line = ["cpg", "--env", "maze_toy", "--model", "slow:dynamics", "--episodes", "3", "--output", "gap"]
+    code, _, err = interrupted(tmp_path, *line, until=(tmp_path / "gap" / "oracle.json").exists)
+    assert code == 130 and "wmel: interrupted" in err
+    assert [path.name for path in (tmp_path / "gap").iterdir()] == ["oracle.json"]

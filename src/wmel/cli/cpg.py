@@ -1,12 +1,15 @@
 """`wmel cpg`: what a planner loses when a model replaces the true dynamics."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wmel.cli import options
 from wmel.cli.options import count
+
+if TYPE_CHECKING:
+    from wmel.contract.run import Run
 
 EXAMPLES = """\b
 Examples:
@@ -57,7 +60,7 @@ def cpg(
     from wmel.closed_loop.benchmark_runner import BenchmarkRunner
     from wmel.closed_loop.comparison import Comparison
     from wmel.errors import BadInput
-    from wmel.reports.cpg_record import FILE, cpg_record, write_comparison
+    from wmel.reports.cpg_record import FILE, cpg_record, write_arm, write_comparison
 
     keep_freed_memory()
     inputs.find_from_here()
@@ -88,9 +91,15 @@ def cpg(
         {name: catalog.policy(planner, world, **settings, model=one) for name, one in models.items()},
         floor,
     )
+
+    def keep(name: str, run: "Run") -> None:
+        """An arm that is done survives whatever happens to the next."""
+        if output is not None:
+            write_arm(output, name, run)
+
     pairs = max_episodes if anytime else episodes * len(numbers)
     with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
-        arms = comparison.run_until_decided(max_episodes, advance) if anytime else comparison.run(advance)
+        arms = comparison.run_until_decided(max_episodes, advance) if anytime else comparison.run(advance, keep)
     arms = replace(arms, coverage={**_data_coverage(model), **arms.coverage})
     record = cpg_record(arms)
     if output is not None:

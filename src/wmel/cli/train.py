@@ -8,6 +8,8 @@ import typer
 from wmel.cli import options
 from wmel.cli.options import count, number
 
+INTERRUPTED = 130
+
 EXAMPLES = """\b
 Examples:
   wmel train mlp --env dmc_acrobot --transitions 2000 --output models/acrobot
@@ -47,7 +49,7 @@ def train(
     threads: Annotated[int, count("--threads", "Threads to fit with.")] = 1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
-) -> None:
+) -> int:
     """Train a world model on data a policy collects, and write its checkpoint and card."""
     from wmel import catalog
     from wmel.cli import inputs
@@ -85,6 +87,7 @@ def train(
     write_checkpoint(output, trained.model.network.state_dict(), card)
     if not quiet:
         _print(card, output)
+    return INTERRUPTED if card["fit"]["interrupted"] else 0
 
 
 def _print(card: dict, output: Path) -> None:
@@ -95,4 +98,6 @@ def _print(card: dict, output: Path) -> None:
     drift = errors["open_loop_rmse"]
     steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]
     print("open-loop error (rms) after", ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps), "steps")
+    if card["fit"]["interrupted"]:
+        print("interrupted: the weights so far are kept")
     print(f"checkpoint: {output}")

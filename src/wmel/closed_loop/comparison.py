@@ -28,10 +28,17 @@ class Comparison:
     learned: Mapping[str, Policy]
     floor: Policy
 
-    def run(self, progress: Callable[[float], None] = lambda finished: None) -> Arms:
-        """Every arm on every episode."""
+    def run(
+        self,
+        progress: Callable[[float], None] = lambda finished: None,
+        keep: Callable[[str, Run], None] = lambda name, run: None,
+    ) -> Arms:
+        """Every arm on every episode; `keep` is handed each as it finishes."""
         seen: dict[str, Coverage | None] = {}
-        runs = {name: self._arm(policy, progress, name, seen) for name, policy in self._arms.items()}
+        runs: dict[str, Run] = {}
+        for name, policy in self._arms.items():
+            runs[name] = self._arm(policy, progress, name, seen)
+            keep(name, runs[name])
         return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], seen)
 
     def run_until_decided(self, cap: int, progress: Callable[[float], None] = lambda finished: None) -> Arms:

@@ -7,6 +7,7 @@ from wmel.analysis.arms import Arms
 from wmel.analysis.labels import Verdict
 from wmel.analysis.scorecard import scorecard
 from wmel.analysis.verdict import cpg_verdict
+from wmel.contract.run import Run
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, VerdictEntry
 from wmel.reports.records import run_record, stamp, write_record
@@ -59,12 +60,16 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     )
 
 
+def write_arm(folder: Path, name: str, run: Run) -> None:
+    """The record of one arm."""
+    write_record(folder / f"{name}.json", run_record(run))
+
+
 def write_comparison(folder: Path, arms: Arms) -> None:
     """The records of all arms, then the one that names them."""
-    record = cpg_record(arms)
     for name, run in {"oracle": arms.oracle, **arms.learned, "random": arms.floor}.items():
-        write_record(folder / record.arms[name], run_record(run))
-    write_record(folder / FILE, record)
+        write_arm(folder, name, run)
+    write_record(folder / FILE, cpg_record(arms))
 
 
 def _verdict_entry(verdict: Verdict) -> VerdictEntry:

@@ -40,6 +40,7 @@ class Fitted:
     kept: np.ndarray
     held_out: np.ndarray
     epochs: int
+    interrupted: bool
 
 
 def fit(
@@ -58,9 +59,9 @@ def fit(
     wanted = network.wanted(observations, after)
     samples = _Samples(network, observations, actions, wanted)
     with limited_to(settings.threads):
-        epochs = _descend(network, samples, kept, held, settings, progress)
+        epochs, interrupted = _descend(network, samples, kept, held, settings, progress)
     network.requires_grad_(False)
-    return Fitted(kept, held, epochs)
+    return Fitted(kept, held, epochs, interrupted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,27 +95,36 @@ def _descend(
     held: np.ndarray,
     settings: FitSettings,
     progress: Callable[[float], None],
-) -> int:
-    """Epochs taken."""
+) -> tuple[int, bool]:
+    """Whole epochs taken, and whether someone interrupted the next; the weights so far are kept."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
     best, best_weights, since = math.inf, None, 0
-    for epoch in range(1, settings.epochs + 1):
-        shuffled = samples.rows(torch.as_tensor(kept)[torch.randperm(len(kept))])
-        for batch in shuffled.batches(settings.batch):
-            optimiser.zero_grad(set_to_none=True)
-            loss = batch.loss()
-            loss.backward()
-            optimiser.step()
-        if not torch.isfinite(loss):
-            raise BadInput(f"the loss became {loss.item()} in epoch {epoch}: lower the learning rate")
-        progress(1)
-        if settings.patience is not None and len(held):
-            now = samples.error(held)
-            since = 0 if now < best else since + 1
-            if now < best:
-                best, best_weights = now, {name: value.clone() for name, value in network.state_dict().items()}
-            if since >= settings.patience:
-                break
+    taken, interrupted = 0, False
+    try:
+        while taken < settings.epochs and since < (settings.patience or math.inf):
+            loss = _epoch(optimiser, samples.rows(torch.as_tensor(kept)[torch.randperm(len(kept))]), settings.batch)
+            taken += 1
+            if not torch.isfinite(loss):
+                raise BadInput(f"the loss became {loss.item()} in epoch {taken}: lower the learning rate")
+            progress(1)
+            if settings.patience is not None and len(held):
+                now = samples.error(held)
+                since = 0 if now < best else since + 1
+                if now < best:
+                    best, best_weights = now, {name: value.clone() for name, value in network.state_dict().items()}
+    except KeyboardInterrupt:
+        interrupted = True
     if best_weights is not None:
         network.load_state_dict(best_weights)
-    return epoch
+    return taken, interrupted
+
+
+def _epoch(optimiser: torch.optim.Optimizer, shuffled: _Samples, batch: int) -> torch.Tensor:
+    """One pass over the samples; the loss of the last batch."""
+    loss = torch.tensor(math.nan)
+    for part in shuffled.batches(batch):
+        optimiser.zero_grad(set_to_none=True)
+        loss = part.loss()
+        loss.backward()
+        optimiser.step()
+    return loss.detach()

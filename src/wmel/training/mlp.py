@@ -142,7 +142,12 @@ def _card(
             "held_out_episode_mse": error(test),
             "open_loop_rmse": open_loop_errors(folded, spec.actions, collected.held_out),
         },
-        "fit": {**asdict(settings), "epochs_taken": fitted.epochs, "seconds": round(seconds, 3)},
+        "fit": {
+            **asdict(settings),
+            "epochs_taken": fitted.epochs,
+            "interrupted": fitted.interrupted,
+            "seconds": round(seconds, 3),
+        },
         "versions": {
             "wmel": version("wmel"), "python": platform.python_version(), "torch": torch.__version__,
             "numpy": np.__version__,
