@@ -74,7 +74,7 @@ class ImaginedCost:
         if xp.isfinite(observations.sum()):
             return costs
         finite = xp.isfinite(observations[:, 1:]).all(-1)
-        return xp.where(finite, costs, float("inf"))  # whatever part of them an objective reads
+        return xp.where(finite, costs, float("nan"))  # which no reduction hides, whatever an objective reads
 
 
 def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:
