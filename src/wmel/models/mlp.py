@@ -113,7 +113,7 @@ class MLPModel:
     name: str = "mlp"
     action_input: Literal["index", "value"] = "value"
 
-    @cached_property
+    @property
     def spec(self) -> WorldModelSpec:
         return WorldModelSpec(self.name, action_input=self.action_input, rows_at_once=ROWS_AT_ONCE)
 
