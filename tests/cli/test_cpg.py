@@ -74,7 +74,8 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model absent/model", "is no checkpoint"),
         ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
-        ("--env dmc:cartpole-swingup --model cart", "does not fit"),
+        ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "does not fit"),
+        ("--env dmc:cartpole-swingup --model cart", "give one, such as --success 'reward>=0.6'"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line, words):

@@ -67,6 +67,8 @@ def cpg(
     if output is not None:
         inputs.check_outputs(output / FILE)
     world = catalog.environment(env, **inputs.given(init=init))
+    if success is None and world.default_criterion is None:
+        raise BadInput(f"{env} has no criterion of success of its own: give one, such as --success 'reward>=0.6'")
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
     models = {_arm_name(text): inputs.own_model(text, world) for text in model}
