@@ -53,6 +53,11 @@ class EpisodeTable:
             keep &= self.columns[name] == value
         return EpisodeTable({name: column[keep] for name, column in self.columns.items()})
 
+    def of_seeds(self, seeds: np.ndarray) -> "EpisodeTable":
+        """The rows of some episodes, in the order of the table."""
+        keep = np.isin(self.columns["episode_seed"], seeds)
+        return EpisodeTable({name: column[keep] for name, column in self.columns.items()})
+
     def with_column(self, name: str, column: np.ndarray) -> "EpisodeTable":
         """The table with one column replaced."""
         return EpisodeTable({**self.columns, name: column})

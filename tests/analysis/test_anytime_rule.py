@@ -23,7 +23,7 @@ def pairs(oracle_only, learned_only, n, **columns):
     [
         ((9, 0, 20), None, Label.MODEL_BOTTLENECK),
         ((0, 9, 20), None, Label.LEARNED_OUTPERFORMS),
-        ((0, 0, 60), None, Label.EQUIVALENT),
+        ((0, 0, 60), None, Label.EQUIVALENT_ONLY),
         ((4, 2, 30), None, Label.INCONCLUSIVE),
         ((8, 8, 60), None, Label.INCONCLUSIVE),
         ((8, 8, 60), 150, Label.INCONCLUSIVE_FUTILE),

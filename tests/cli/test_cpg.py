@@ -30,6 +30,7 @@ def test_from_a_command_line_to_a_verdict(wmel_command, models):
     assert entry["gap"] == entry["oracle_success_rate"] - entry["learned_success_rate"]
     assert entry["n_episodes_oracle"] == entry["n_episodes_learned"] == 6
     assert set(entry["verdicts"]) == {"strict", "paper"}
+    assert record["setting"]["init"] == "task" and record["setting"]["seeds"] == [0, 5]
     assert set(record["coverage"]) == {"cart's data", "oracle", "cart", "random"}
     seeds = {}
     for arm, file in record["arms"].items():
@@ -64,6 +65,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
     assert record["max_episodes"] == 60 and entry["n_episodes_oracle"] == 10
     assert entry["verdict"] == "MODEL BOTTLENECK" and entry["gap_method"] == "confidence sequence"
     assert "after 10 pairs" in done.stdout
+    assert entry["verdict_paper"] is None and "paper" not in entry["verdicts"]  # which do not allow for stopping early
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,8 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model absent/model", "is no checkpoint"),
         ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
-        ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "does not fit"),
+        ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "trained on dmc_cartpole"),
+        ("--env dmc_cartpole --model cart --seeds 10000", "those of training data"),
         ("--env dmc:cartpole-swingup --model cart", "give one, such as --success 'reward>=0.6'"),
     ],
 )
@@ -100,10 +103,17 @@ def test_training_that_cannot_be_is_refused(wmel_command, tmp_path, line, words)
     assert done.returncode == 2 and words in done.stderr
 
 
+def heeding_interrupts():
+    """A test run in the background ignores Ctrl-C, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted(folder, *arguments, until):
     """A command that gets Ctrl-C as soon as a file exists or a line is printed."""
     command = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeding_interrupts
+    )
     for _ in range(600):
         if until():
             break
@@ -129,3 +139,27 @@ def test_a_comparison_that_is_interrupted_keeps_the_arms_that_are_done(tmp_path)
     code, _, err = interrupted(tmp_path, *line, until=(tmp_path / "gap" / "oracle.json").exists)
     assert code == 130 and "wmel: interrupted" in err
     assert [path.name for path in (tmp_path / "gap").iterdir()] == ["oracle.json"]
+
+
+def test_a_model_that_is_decided_stops_and_the_others_go_on(wmel_command, tmp_path):
+    """One model is hopeless and decided at once; the other is the truth, which takes longer to call equivalent."""
+    (tmp_path / "two.py").write_text(
+        "import wmel\nfrom wmel.models.oracle import Oracle\n"
+        "def still(state, action):\n    return state * 0\n"
+        "truth = Oracle(wmel.environment('maze_toy'))\n"
+    )
+    line = "cpg --env maze_toy --model two:still --model two:truth --plan-horizon 20 --candidates 100 --anytime"
+    done = wmel_command(*line.split(), "--output", "gap", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    gaps = json.loads((tmp_path / "gap" / "cpg.json").read_text())["cpgs"]
+    assert gaps["still"]["n_episodes_learned"] == 10 and gaps["still"]["verdict"] == "MODEL BOTTLENECK"
+    assert gaps["truth"]["n_episodes_learned"] > 40 and gaps["truth"]["verdict"] == "EQUIVALENT"
+
+
+def test_a_record_whose_gap_was_edited_is_refused(wmel_command, models):
+    path = models / "runs" / "cart" / "cpg.json"
+    record = json.loads(path.read_text())
+    record["cpgs"]["cart"]["gap"] = 0.9
+    (models / "edited.json").write_text(json.dumps(record))
+    done = wmel_command("show", "edited.json", cwd=models)
+    assert done.returncode == 2 and "not the difference" in done.stderr

@@ -46,7 +46,13 @@ def test_an_interruption_is_said_in_one_line(tmp_path):
     (tmp_path / "slow.py").write_text("import time\ndef dynamics(s, a):\n    time.sleep(60)\n")
     code = "from wmel.cli.main import main; main()"
     command = [sys.executable, "-c", code, "run", "--policy", "cem", "--model", "slow:dynamics"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test in the background ignores it
+    )
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[1] == "wmel: interrupted\n"

@@ -31,7 +31,7 @@ def test_it_learns_what_it_is_shown(trained):
     still = np.square(data.training.next_observations - data.training.observations).mean()
     assert errors["training_mse"] < 0.25 * still  # four times better than saying that nothing moves
     assert errors["held_out_transition_mse"] < 0.5 * still
-    assert errors["open_loop_rmse"][0] == pytest.approx(errors["held_out_episode_mse"] ** 0.5, rel=0.5)
+    assert errors["open_loop_rmse"][0] == pytest.approx(errors["held_out_episode_mse"] ** 0.5, rel=1e-6)
     assert errors["open_loop_rmse"][-1] > errors["open_loop_rmse"][0]
 
 
@@ -69,7 +69,9 @@ def test_the_maze_is_learned_without_a_mistake():
     world = catalog.environment("maze_toy")
     recipe = default_recipe(world)
     made = train_mlp(world, every_transition(world), recipe.network, recipe.fit)
-    assert made.card["errors"]["training_mse"] == 0
+    errors = made.card["errors"]
+    assert errors["training_mse"] == 0
+    assert errors["held_out_episode_mse"] is None and errors["open_loop_rmse"] == []
 
 
 def test_a_checkpoint_gives_back_the_model(trained, tmp_path):
@@ -101,6 +103,9 @@ def spoiled(folder, made, how):
         (folder / "card.json").write_text("{")
     elif how == "kind":
         (folder / "card.json").write_text(json.dumps({"model": {"kind": "oracle"}}))
+    elif how == "narrow":
+        card = {**made.card, "model": {name: one for name, one in made.card["model"].items() if name != "hidden"}}
+        (folder / "card.json").write_text(json.dumps(card))
     elif how == "wider":
         card = {**made.card, "model": {**made.card["model"], "hidden": [33]}}
         (folder / "card.json").write_text(json.dumps(card))
@@ -114,7 +119,8 @@ def spoiled(folder, made, how):
         ("gone", "cannot read the weights"),
         ("card", "is not JSON"),
         ("kind", "kind 'oracle'"),
-        ("wider", "does not fit dmc_cartpole"),
+        ("wider", "do not fit the card"),
+        ("narrow", "describes no MLP"),
     ],
 )
 def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):
@@ -127,7 +133,7 @@ def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     write_checkpoint(tmp_path, trained[2].model.network.state_dict(), trained[2].card)
     with pytest.raises(BadInput, match="trained on dmc_cartpole"):
         restored(tmp_path, catalog.environment("dmc_reacher"))
-    with pytest.raises(BadInput, match="does not fit dmc:cartpole-swingup"):
+    with pytest.raises(BadInput, match="this is dmc:cartpole-swingup"):
         restored(tmp_path, catalog.environment("dmc:cartpole-swingup"))
 
 
@@ -160,3 +166,30 @@ def test_a_loss_that_explodes_is_said(trained):
     world, data, _ = trained
     with pytest.raises(BadInput, match="lower the learning rate"):
         train_mlp(world, data, MLPSettings((32,), "next"), FitSettings(epochs=5, learning_rate=1e30))
+
+
+def test_a_model_of_one_maze_is_refused_in_another(tmp_path):
+    world = catalog.environment("maze_toy")
+    recipe = default_recipe(world)
+    made = train_mlp(world, every_transition(world), recipe.network, FitSettings(epochs=1, held_out=0.0))
+    write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
+    with pytest.raises(BadInput, match="this is two_room_toy"):
+        restored(tmp_path, catalog.environment("two_room_toy"))
+
+
+def test_open_loop_errors_are_those_of_every_start(trained):
+    """Each start of each held-out episode, stepped one by one, as far as its episode goes."""
+    from wmel.training.transitions import network_input
+
+    world, data, made = trained
+    recorded, squares = data.held_out, {}
+    for episode, length in enumerate(recorded["steps"]):
+        for start in range(0, length):
+            state = torch.as_tensor(recorded["observations"][episode, start][None], dtype=torch.float32)
+            for k in range(1, min(4, length - start) + 1):
+                acted = network_input(world.spec.actions, recorded["actions"][episode, start + k - 1][None])
+                state = made.model.step(state, torch.as_tensor(acted))
+                gap = state.numpy()[0] - recorded["next_observations"][episode, start + k - 1]
+                squares.setdefault(k, []).append(np.square(gap).mean())
+    expected = [np.sqrt(np.mean(squares[k])) for k in range(1, 5)]
+    np.testing.assert_allclose(made.card["errors"]["open_loop_rmse"][:4], expected, rtol=1e-4)

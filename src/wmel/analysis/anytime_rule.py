@@ -24,7 +24,7 @@ def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
         label, side = (Label.MODEL_BOTTLENECK, "above") if b > c else (Label.LEARNED_OUTPERFORMS, "below")
         reason = f"{where} lies {side} 0"
     elif decision == "equivalence":
-        label, reason = Label.EQUIVALENT, f"{where} is within {DELTA:g} of 0"
+        label, reason = Label.EQUIVALENT_ONLY, f"{where} is within {DELTA:g} of 0"
     elif decision == "futility":
         label = Label.INCONCLUSIVE_FUTILE
         reason = f"{where} holds 0, and would decide by pair {cap} with less than 5% probability"

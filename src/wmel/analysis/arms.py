@@ -1,7 +1,7 @@
 """A comparison of models: the oracle's arm, the models' arms and the floor, and what their gaps are called."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,12 @@ class Arms:
     cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
 
     def gap(self, model: str) -> CPGResult:
-        return counterfactual_planning_gap(self.oracle, self.learned[model])
+        """On the episodes the model ran; where runs stop early each model has its own number."""
+        return counterfactual_planning_gap(self.oracle_beside(model), self.learned[model])
+
+    def oracle_beside(self, model: str) -> Run:
+        """The oracle's arm on a model's episodes."""
+        return replace(self.oracle, table=self.oracle.table.of_seeds(self.learned[model].table["episode_seed"]))
 
     def verdict(self, model: str) -> Verdict:
         """By the strict rule, or by the anytime rule where the run could stop early."""
@@ -35,7 +40,7 @@ class Arms:
 
     def return_gap(self, model: str) -> Estimate:
         """Mean return of the oracle less that of the model, on pairs of whole episodes."""
-        one, other = (run.table["return"] for run in (self.oracle, self.learned[model]))
+        one, other = (run.table["return"] for run in (self.oracle_beside(model), self.learned[model]))
         whole = ~(np.isnan(one) | np.isnan(other))
         if whole.sum() < 2:
             return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")

@@ -61,6 +61,7 @@ def cpg(
     from wmel.closed_loop.comparison import Comparison
     from wmel.errors import BadInput
     from wmel.reports.cpg_record import FILE, cpg_record, write_arm, write_comparison
+    from wmel.training.seeds import TRAINING
 
     keep_freed_memory()
     inputs.find_from_here()
@@ -72,9 +73,12 @@ def cpg(
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
     models = {_arm_name(text): inputs.own_model(text, world) for text in model}
-    if len(models) < len(model) or {"oracle", "random"} & set(models):
-        raise BadInput(f"each model needs a name of its own, neither oracle nor random; got {', '.join(models)}")
+    if len(models) < len(model) or {"oracle", "random", "cpg", ""} & set(models):
+        raise BadInput(f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(models)}")
+    gathered = _data_coverage(model)
     numbers = inputs.whole_numbers(seeds, "--seeds")
+    if max(numbers) >= TRAINING:
+        raise BadInput(f"seeds from {TRAINING} on are those of training data, got {max(numbers)}")
     floor = catalog.policy("random", world)
     setting = BenchmarkRunner(
         world,
@@ -101,8 +105,8 @@ def cpg(
 
     pairs = max_episodes if anytime else episodes * len(numbers)
     with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
-        arms = comparison.run_until_decided(max_episodes, advance) if anytime else comparison.run(advance, keep)
-    arms = replace(arms, coverage={**_data_coverage(model), **arms.coverage})
+        arms = comparison.run_until_decided(max_episodes, advance, keep) if anytime else comparison.run(advance, keep)
+    arms = replace(arms, coverage={**gathered, **arms.coverage})
     record = cpg_record(arms)
     if output is not None:
         write_comparison(output, arms)
@@ -116,10 +120,14 @@ def cpg(
 def _data_coverage(texts: list[str]) -> dict[str, Any]:
     """Where the training data of each checkpoint went, by its card."""
     from wmel.analysis.coverage import Coverage
+    from wmel.errors import BadInput
     from wmel.training.checkpoints import read_card
 
     cards = {_arm_name(text): read_card(Path(text)) for text in texts if Path(text).is_dir()}
-    return {f"{name}'s data": Coverage(**card["coverage"]) for name, card in cards.items() if card.get("coverage")}
+    try:
+        return {f"{name}'s data": Coverage(**card["coverage"]) for name, card in cards.items() if card.get("coverage")}
+    except TypeError as error:
+        raise BadInput(f"the coverage on a card cannot be read: {error}") from error
 
 
 def _arm_name(text: str) -> str:

@@ -1,6 +1,7 @@
 """How a comparison of models looks on the screen."""
 
 from wmel.cli.screen import console, table
+from wmel.cli.shown_results import setting_words
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CPGEntry, CPGRecord, ScorecardEntry
 from wmel.reports.words import bounds, number
@@ -9,7 +10,10 @@ from wmel.stats.estimate import Estimate
 
 def print_comparison(record: CPGRecord, *, paper_first: bool = False) -> None:
     """The arms, then for each model its gap, what it is called and why."""
-    print(f"the same planner on the same seeds in {record.environment}")
+    setting = record.setting
+    print(f"{setting.episodes} episodes of at most {setting.horizon} steps: {setting_words(setting)}")
+    if record.max_episodes is not None:
+        print(f"pairs were added until each gap was decided or given up, at most {record.max_episodes}")
     rows = table(
         "name", "success", "95% CI", "steps", "compute/decision", "latency_ms", "return", "pre-solved", "errors"
     )
@@ -43,7 +47,8 @@ def _print_gap(name: str, entry: CPGEntry, *, paper_first: bool) -> None:
     for rule in rules:
         print(f"  {entry.verdicts[rule].label} ({rule}): {entry.verdicts[rule].reason}")
     paper, loss, back = entry.agresti_caffo, estimate_from(entry.relative_loss), estimate_from(entry.return_gap)
-    print(f"  agresti-caffo [{max(paper.low, -1):+.3f}, {min(paper.high, 1):+.3f}]")
+    if paper is not None:
+        print(f"  agresti-caffo [{max(paper.low, -1):+.3f}, {min(paper.high, 1):+.3f}]")
     if entry.oracle_only is not None and entry.mid_p.value is not None:
         pairs = f"{entry.oracle_only} pairs only the oracle solves, {entry.learned_only} only the model"
         print(f"  {pairs}; mid-p {entry.mid_p.value:.2g}")

@@ -13,7 +13,7 @@ def print_scorecard(metadata: RunMetadata, card: Scorecard) -> None:
     for name, estimate in card.estimates.items():
         note = estimate.method if estimate.is_defined else estimate.reason
         rows.add_row(name, number(estimate), bounds(estimate), str(estimate.n), note)
-    print(f"{metadata.episodes} episodes of at most {metadata.horizon} steps: {_setting(metadata)}")
+    print(f"{metadata.episodes} episodes of at most {metadata.horizon} steps: {setting_words(metadata)}")
     console().print(rows)
 
 
@@ -28,12 +28,13 @@ def print_sweep(metadata: SweepMetadata, sweep: HorizonSweep) -> None:
             number(compute, 1),
         )  # fmt: skip
     points = f"{metadata.episodes_per_point} episodes per horizon of at most {metadata.episode_horizon} steps"
-    print(f"{points}: {_setting(metadata)}")
+    print(f"{points}: {setting_words(metadata)}")
     console().print(rows)
     print(f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})")
 
 
-def _setting(metadata: Metadata) -> str:
+def setting_words(metadata: Metadata) -> str:
+    """Who acts, on what, where and from which seeds."""
     planning = "" if metadata.plan_horizon is None else f", plan horizon {metadata.plan_horizon}"
     drawn = "" if metadata.evaluations is None else f", {metadata.evaluations} candidates"
     model = "" if metadata.model is None else f" on {metadata.model}"

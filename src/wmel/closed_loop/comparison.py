@@ -16,7 +16,12 @@ from wmel.episodes import stacked
 from wmel.errors import BadInput
 
 ROUND = 10  # pairs between two looks
-UNDECIDED = (Label.INCONCLUSIVE,)
+DECIDED = (
+    Label.MODEL_BOTTLENECK,
+    Label.LEARNED_OUTPERFORMS,
+    Label.EQUIVALENT_ONLY,
+    Label.INCONCLUSIVE_FUTILE,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +46,30 @@ class Comparison:
             keep(name, runs[name])
         return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], seen)
 
-    def run_until_decided(self, cap: int, progress: Callable[[float], None] = lambda finished: None) -> Arms:
-        """Rounds of pairs of one seed until every model's gap is decided, given up as futile, or `cap` is reached."""
+    def run_until_decided(
+        self,
+        cap: int,
+        progress: Callable[[float], None] = lambda finished: None,
+        keep: Callable[[str, Run], None] = lambda name, run: None,
+    ) -> Arms:
+        """Rounds of pairs of one seed, up to `cap`; a model whose gap is decided, or given up, runs no further."""
         if not isinstance(self.setting.seed, int):
             raise BadInput(f"a run that may stop early takes its episodes from one seed, got {self.setting.seed!r}")
-        rounds: dict[str, list[Run]] = {name: [] for name in self._arms}
-        done, arms = 0, None
-        while done < cap:
+        runs: dict[str, Run] = {}
+        undecided, done = dict(self.learned), 0
+        while undecided and done < cap:
             pairs = min(ROUND, cap - done)
-            for name, policy in self._arms.items():
-                part = replace(self.setting, policy=policy, episodes=pairs, first_episode=done)
-                rounds[name].append(part.run(progress))
+            for name, policy in {"oracle": self.oracle, **undecided, "random": self.floor}.items():
+                more = replace(self.setting, policy=policy, episodes=pairs, first_episode=done).run(progress)
+                runs[name] = _joined(runs[name], more) if name in runs else more
+                keep(name, runs[name])
             done += pairs
-            runs = {name: _joined(parts) for name, parts in rounds.items()}
-            arms = Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], {}, cap)
-            if all(arms.verdict(name).label not in UNDECIDED for name in self.learned):
-                break
-        assert arms is not None
-        return arms
+            arms = self._so_far(runs, cap)
+            undecided = {name: one for name, one in undecided.items() if arms.verdict(name).label not in DECIDED}
+        return self._so_far(runs, cap)
+
+    def _so_far(self, runs: dict[str, Run], cap: int) -> Arms:
+        return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], {}, cap)
 
     @property
     def _arms(self) -> dict[str, Policy]:
@@ -74,6 +85,6 @@ class Comparison:
         return run
 
 
-def _joined(rounds: list[Run]) -> Run:
-    """The rounds of an arm as one run."""
-    return replace(rounds[0], table=stacked([part.table for part in rounds]))
+def _joined(run: Run, more: Run) -> Run:
+    """A run and its next round as one."""
+    return replace(run, table=stacked([run.table, more.table]))

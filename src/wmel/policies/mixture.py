@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel import catalog
-from wmel.arrays import Array, take_rows
+from wmel.arrays import Array, copied_memory, take_rows
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.contract.spaces import Space
@@ -50,17 +50,20 @@ class Mixture:
             rows, policy = np.flatnonzero(chosen == place), self.policies[place]
             seen = percept.rows(rows).visible_to(policy.reads)
             decision = policy.act(seen, take_rows(_own(memory, place), rows), streams.rows(rows))
-            made.append((rows, decision))
+            made.append((place, rows, decision))
             longest = max(longest, np.shape(decision.actions)[1])
         count = len(percept)
         actions = np.zeros((count, longest, self.actions.width), self.actions.dtype)
         lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int64)
         errors: dict[int, str] = {}
-        for rows, decision in made:
+        kept = copied_memory(memory)
+        for place, rows, decision in made:
+            for name, array in (decision.memory or {}).items():
+                kept[f"{place}:{name}"][rows] = array
             actions[rows, : np.shape(decision.actions)[1]] = decision.actions
             lengths[rows], steps[rows] = decision.lengths, decision.model_steps
             errors |= {int(rows[row]): message for row, message in decision.errors.items()}
-        return Decision(self._explored(actions, streams), lengths, None, steps, errors)
+        return Decision(self._explored(actions, streams), lengths, kept, steps, errors)
 
     def _chosen(self, streams: Streams) -> np.ndarray:
         """Which policy each episode belongs to: [B]"""
@@ -84,7 +87,7 @@ def exploration(environment: Environment, text: str, epsilon: float = 0.0) -> Po
     except ValueError:
         raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
     require(bool((weights > 0).all() and np.isfinite(weights).all()), "shares of a mixture must be positive", text)
-    policies = [catalog.policy(name, environment) for _, _, name in parts]
+    policies = [catalog.policy(name.strip(), environment) for _, _, name in parts]
     if len(policies) == 1 and epsilon == 0:
         return policies[0]
     return Mixture(text, environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon)

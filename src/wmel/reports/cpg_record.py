@@ -11,8 +11,10 @@ from wmel.contract.run import Run
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, VerdictEntry
 from wmel.reports.records import run_record, stamp, write_record
+from wmel.stats.estimate import Estimate
 
 FILE = "cpg.json"
+EARLY = "the run could stop early, which this does not allow for"
 
 
 def cpg_record(arms: Arms) -> CPGRecord:
@@ -23,6 +25,7 @@ def cpg_record(arms: Arms) -> CPGRecord:
         kind="cpg",
         environment=arms.oracle.environment_name,
         metric="counterfactual_planning_gap",
+        setting=run_record(arms.oracle).metadata,
         arms={name: f"{name}.json" for name in runs},
         scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in runs.items()},
         coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
@@ -34,8 +37,9 @@ def cpg_record(arms: Arms) -> CPGRecord:
 def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     """The gap of one model."""
     result, shown = arms.gap(model), arms.verdict(model)
-    verdicts = {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
-    gap, paper, pairs = shown.interval if arms.cap else result.gap, result.agresti_caffo, result.pairs
+    early, paper, pairs = arms.cap is not None, result.agresti_caffo, result.pairs
+    verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
+    gap, mid_p = shown.interval if early else result.gap, Estimate.undefined(EARLY) if early else result.mid_p
     assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
     return CPGEntry(
         oracle_success_rate=result.oracle_success_rate,
@@ -47,10 +51,10 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
         n_episodes_oracle=result.n_episodes_oracle,
         n_episodes_learned=result.n_episodes_learned,
         verdict=shown.label,
-        verdict_paper=verdicts["paper"].label,
+        verdict_paper=None if early else verdicts["paper"].label,
         verdicts={rule: _verdict_entry(verdict) for rule, verdict in verdicts.items()},
-        agresti_caffo=IntervalEntry(low=paper.low, high=paper.high),
-        mid_p=estimate_entry(result.mid_p),
+        agresti_caffo=None if early else IntervalEntry(low=paper.low, high=paper.high),
+        mid_p=estimate_entry(mid_p),
         oracle_only=None if pairs is None else int(pairs.oracle_only),
         learned_only=None if pairs is None else int(pairs.learned_only),
         relative_loss=estimate_entry(result.relative_loss),

@@ -223,9 +223,9 @@ class CPGEntry(Entry):
     n_episodes_oracle: Positive
     n_episodes_learned: Positive
     verdict: str
-    verdict_paper: str
+    verdict_paper: str | None  # null: the run could stop early, which the documents' rule and interval do not allow for
     verdicts: dict[str, VerdictEntry]  # by rule
-    agresti_caffo: IntervalEntry
+    agresti_caffo: IntervalEntry | None
     mid_p: EstimateEntry
     oracle_only: Count | None  # discordant pairs; null: not paired
     learned_only: Count | None
@@ -234,6 +234,14 @@ class CPGEntry(Entry):
     return_gap: EstimateEntry
     errors: Count
 
+    @model_validator(mode="after")
+    def _is_one_gap(self) -> "CPGEntry":
+        if abs(self.gap - (self.oracle_success_rate - self.learned_success_rate)) > 1e-9:
+            raise ValueError("the gap is not the difference of the two rates")
+        if self.verdict not in {verdict.label for verdict in self.verdicts.values()}:
+            raise ValueError("the verdict is not among those explained")
+        return self
+
 
 class CPGRecord(Envelope):
     """One planner on the oracle, on models and at random, on the same seeds; the rows are in the arms' own records."""
@@ -241,6 +249,7 @@ class CPGRecord(Envelope):
     kind: Literal["cpg"]
     environment: str
     metric: Literal["counterfactual_planning_gap"]
+    setting: RunMetadata  # of the oracle's arm; the others differ in model or policy alone
     arms: dict[str, str]  # name -> file of its run record, beside this one
     scorecards: dict[str, ScorecardEntry]
     coverage: dict[str, CoverageEntry | None]

@@ -12,9 +12,9 @@ from wmel.contract.environment import Enumerable, Environment
 from wmel.contract.policy import Policy
 from wmel.contract.spaces import Finite
 from wmel.errors import BadInput, require_whole
+from wmel.training.seeds import TRAINING
 from wmel.training.transitions import Transitions
 
-TRAINING = 10_000  # training episodes of a seed are those of this many seeds further on: the published formula
 EPISODES_AT_ONCE = 64
 MOST_ROUNDS = 1000
 
@@ -24,7 +24,7 @@ class Collected:
     """Transitions to fit, others of whole episodes that were held out, and the trajectories of those."""
 
     training: Transitions
-    held_out: dict[str, np.ndarray]  # as recorded
+    held_out: dict[str, np.ndarray] | None  # as recorded; None: there is nothing else
 
     @property
     def episodes(self) -> int:
@@ -91,6 +91,4 @@ def every_transition(environment: Environment) -> Collected:
     after = environment.observe(environment.step(states, values))
     seen = environment.observe(states)
     data = Transitions(seen, values, after, np.arange(len(states)))
-    held_out = {"observations": seen, "actions": values, "next_observations": after}
-    laid = {name: array[:, None] for name, array in held_out.items()}
-    return Collected(data, {**laid, "steps": np.ones(len(states), np.int64)})
+    return Collected(data, None)

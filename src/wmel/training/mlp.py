@@ -12,8 +12,9 @@ import torch
 
 from wmel.analysis.coverage import coverage
 from wmel.contract.environment import Environment
-from wmel.contract.spaces import Finite
-from wmel.errors import BadInput, require
+from wmel.contract.spaces import Box, Finite
+from wmel.errors import BadInput, require, require_whole
+from wmel.errors import described as described_error
 from wmel.models.mlp import MLP, MLPModel
 from wmel.training.collect import Collected
 from wmel.training.fit import FitSettings, Fitted, fit
@@ -21,6 +22,7 @@ from wmel.training.open_loop import open_loop_errors
 from wmel.training.transitions import Transitions, network_input
 
 Target = Literal["next", "delta"]
+WIDEST = 16_384
 SMALLEST_SCALE = 1e-6  # of a component that hardly ever changes
 
 
@@ -34,7 +36,10 @@ class MLPSettings:
 
     def __post_init__(self):
         require(self.target in ("next", "delta"), "target must be 'next' or 'delta'", self.target)
-        require(len(self.hidden) > 0 and min(self.hidden) > 0, "hidden layers must be positive numbers", self.hidden)
+        for width in self.hidden:
+            require_whole(width, "the width of a hidden layer")
+            require(width <= WIDEST, f"a hidden layer is at most {WIDEST} wide", width)
+        require(len(self.hidden) > 0, "a network needs a hidden layer", self.hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +85,34 @@ def mlp_model(environment: Environment, network: MLP) -> MLPModel:
 
 
 def restored_mlp(environment: Environment, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> MLPModel:
-    """The model of a checkpoint, if it is one of this environment's physics and size."""
-    described, names = card["model"], list(environment.spec.observation)
-    if described.get("observation") != names:
-        raise BadInput(
-            f"the checkpoint was trained on {card.get('environment')}, which observes {described.get('observation')}; "
-            f"{environment.spec.name} observes {names}"
-        )
-    settings = MLPSettings(tuple(described["hidden"]), described["target"], described.get("rounded", False))
-    network = blank_mlp(environment, settings)
+    """The model of a checkpoint, if it was trained on this environment."""
+    described, needed = card["model"], trained_for(environment)
+    for name, wanted in needed.items():
+        if described.get(name) != wanted:
+            raise BadInput(
+                f"the checkpoint was trained on {described.get('environment')}, and this is {environment.spec.name}: "
+                f"its {name} is {described.get(name)}, here it is {wanted}"
+            )
     try:
+        settings = MLPSettings(tuple(described["hidden"]), described["target"], bool(described.get("rounded")))
+        network = blank_mlp(environment, settings)
         network.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the card of the checkpoint describes no MLP: {described_error(error)}") from error
     except RuntimeError as error:
-        raise BadInput(f"the checkpoint does not fit {environment.spec.name}: {_first_line(error)}") from error
+        raise BadInput(f"the weights do not fit the card of their checkpoint: {_first_line(error)}") from error
     return mlp_model(environment, network)
+
+
+def trained_for(environment: Environment) -> dict[str, Any]:
+    """What of an environment a model depends on."""
+    spec = environment.spec
+    space = spec.actions
+    bounds = [space.low.tolist(), space.high.tolist()] if isinstance(space, Box) else None
+    values = space.values.tolist() if isinstance(space, Finite) and space.values is not None else None
+    names = list(space.names) if isinstance(space, Finite) else None
+    actions = {"names": names, "values": values, "bounds": bounds}
+    return {"environment": spec.name, "observation": list(spec.observation), "actions": actions}
 
 
 def _first_line(error: RuntimeError) -> str:
@@ -116,7 +135,8 @@ def _card(
     made: MLP,
     seconds: float,
 ) -> dict[str, Any]:
-    spec, data, test = environment.spec, collected.training, Transitions.of(collected.held_out)
+    spec, data, recorded = environment.spec, collected.training, collected.held_out
+    test = None if recorded is None else Transitions.of(recorded)
     folded, seen = made.folded(), coverage(spec.observation, data.observations)
 
     def error(rows: Transitions) -> float:
@@ -126,21 +146,21 @@ def _card(
         return float(np.square(guess.double().numpy() - rows.next_observations).mean())
 
     return {
-        "model": {"kind": "mlp", "observation": list(spec.observation), **asdict(network)},
+        "model": {"kind": "mlp", **trained_for(environment), **asdict(network)},
         "environment": spec.name,
         "init": spec.init,
         "data": {
             "transitions": len(data),
             "episodes": collected.episodes,
             "sha256": data.sha256,
-            "held_out_transitions": len(test),
+            "held_out_transitions": 0 if test is None else len(test),
         },
         "coverage": None if seen is None else asdict(seen),
         "errors": {
             "training_mse": error(data.rows(fitted.kept)),
             "held_out_transition_mse": error(data.rows(fitted.held_out)) if len(fitted.held_out) else None,
-            "held_out_episode_mse": error(test),
-            "open_loop_rmse": open_loop_errors(folded, spec.actions, collected.held_out),
+            "held_out_episode_mse": None if test is None else error(test),
+            "open_loop_rmse": [] if recorded is None else open_loop_errors(folded, spec.actions, recorded),
         },
         "fit": {
             **asdict(settings),

@@ -12,7 +12,7 @@ LONGEST = 50
 
 def open_loop_errors(
     network: FoldedMLP, space: Space, recorded: dict[str, np.ndarray], longest: int = LONGEST
-) -> list[float]:
+) -> list[float | None]:
     """Root mean squared error of the observation after k = 1.. steps under the recorded actions, over all components.
 
     From every start in held-out episodes that leaves that many steps; k ends where none does.
@@ -23,14 +23,14 @@ def open_loop_errors(
     longest = min(longest, int(steps.max()))
     squares, counts = np.zeros(longest), np.zeros(longest)
     for episode, length in enumerate(steps):
-        reach = min(longest, int(length))
-        starts = np.arange(length - reach + 1) if length > reach else np.arange(1)
-        index = starts[:, None] + np.arange(reach)
+        starts, ahead = np.arange(length), np.arange(min(longest, int(length)))
+        index, there = (starts[:, None] + ahead).clip(max=length - 1), starts[:, None] + ahead < length
         taken = torch.as_tensor(network_input(space, actions[episode][index]))
         with torch.no_grad():
             imagined = network.rollout(torch.as_tensor(observations[episode][starts], dtype=torch.float32), taken)
-        gap = imagined[:, 1:].double().numpy() - after[episode][index]
-        squares[:reach] += np.square(gap).mean(axis=2).sum(axis=0)
-        counts[:reach] += len(starts)
+        gap = np.square(imagined[:, 1:].double().numpy() - after[episode][index]).mean(axis=2)
+        squares[: len(ahead)] += np.where(there, gap, 0).sum(axis=0)
+        counts[: len(ahead)] += there.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        return [float(number) for number in np.sqrt(squares / counts)]
+        errors = np.sqrt(squares / counts)
+    return [float(error) if np.isfinite(error) else None for error in errors]

@@ -15,6 +15,6 @@ def restored(folder: Path, environment: Environment) -> Any:
     """The model of a checkpoint, for an environment it was trained on or one that observes the same."""
     weights, card = read_checkpoint(folder)
     kind = card["model"].get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise BadInput(f"{folder} holds a model of kind {kind!r}; known: {', '.join(KINDS)}")
     return KINDS[kind](environment, weights, card)
