@@ -157,8 +157,9 @@ def test_a_model_that_is_decided_stops_and_the_others_go_on(wmel_command, tmp_pa
 
 
 def test_a_record_whose_gap_was_edited_is_refused(wmel_command, models):
-    path = models / "runs" / "cart" / "cpg.json"
-    record = json.loads(path.read_text())
+    line = "cpg --env dmc_cartpole --model cart --episodes 2 --horizon 10 --plan-horizon 3 --output honest --quiet"
+    assert wmel_command(*line.split(), cwd=models).returncode == 0
+    record = json.loads((models / "honest" / "cpg.json").read_text())
     record["cpgs"]["cart"]["gap"] = 0.9
     (models / "edited.json").write_text(json.dumps(record))
     done = wmel_command("show", "edited.json", cwd=models)
