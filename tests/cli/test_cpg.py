@@ -164,3 +164,16 @@ def test_a_record_whose_gap_was_edited_is_refused(wmel_command, models):
     (models / "edited.json").write_text(json.dumps(record))
     done = wmel_command("show", "edited.json", cwd=models)
     assert done.returncode == 2 and "not the difference" in done.stderr
+
+
+def test_a_model_that_scores_by_itself_is_refused_before_anything_runs(wmel_command, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "class Four:\n"
+        "    def encode(self, observation): return observation\n"
+        "    def rollout(self, latent, actions): return [latent] * (len(actions) + 1)\n"
+        "    def score(self, latent, goal): return 0.0\n"
+        "    def plan(self, observation, goal, horizon): return [0]\n"
+    )
+    done = wmel_command("cpg", "--env", "maze_toy", "--model", "mine:Four", "--output", "gap", cwd=tmp_path)
+    assert done.returncode == 2 and "differs from the oracle's arm in more than its model" in done.stderr
+    assert not (tmp_path / "gap").exists()

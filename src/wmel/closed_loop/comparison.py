@@ -33,6 +33,16 @@ class Comparison:
     learned: Mapping[str, Policy]
     floor: Policy
 
+    def __post_init__(self):
+        for name, policy in self.learned.items():
+            for setting in ("planner", "objective", "execute"):
+                wanted, found = (one.settings.get(setting) for one in (self.oracle, policy))
+                if wanted != found:
+                    raise BadInput(
+                        f"{name} differs from the oracle's arm in more than its model: its {setting} is {found}, there "
+                        f"it is {wanted}"
+                    )
+
     def run(
         self,
         progress: Callable[[float], None] = lambda finished: None,
