@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from side_by_side import compare, verdict
+from side_by_side import compare, repeated, verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.benchmark_runner import BenchmarkRunner
@@ -56,14 +56,6 @@ def bare(network: torch.nn.Module, rows: int) -> Callable[[], object]:
                 network(inputs)
 
     return forward
-
-
-def repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
-    def again() -> None:
-        for _ in range(times):
-            work()
-
-    return again
 
 
 def plain(widths: tuple[int, ...] = (11, 64, 64, 6)) -> torch.nn.Sequential:

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from mujoco.rollout import Rollout
 
-from side_by_side import compare, verdict
+from side_by_side import compare, repeated, verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
@@ -96,14 +96,6 @@ def bare_rollout(world: DmcEnvironment, threads: int) -> Callable[[], object]:
         sensordata=sensed,
         chunk_size=max(1, CANDIDATES // (4 * threads)),
     )
-
-
-def repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
-    def again() -> None:
-        for _ in range(times):
-            work()
-
-    return again
 
 
 def raw_steps(world: DmcEnvironment) -> Callable[[], None]:

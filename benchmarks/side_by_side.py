@@ -24,6 +24,16 @@ def compare(first: Callable[[], object], second: Callable[[], object], rounds: i
     return Comparison(min(one for one, _ in times), min(other for _, other in times))
 
 
+def repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
+    """The work, so many times over: what is too short to be timed once."""
+
+    def again() -> None:
+        for _ in range(times):
+            work()
+
+    return again
+
+
 def verdict(name: str, ratio: float, *, at_least: float = 0.0, at_most: float = float("inf"), unit: str = "x") -> bool:
     """Print a ratio beside its bound; whether it holds."""
     holds = at_least <= ratio <= at_most

@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "wmel"
 FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
-    {"arrays", "randomness", "registry", "errors", "stats", "threads", "control_suite"},
+    {"arrays", "randomness", "registry", "errors", "stats", "threads", "control_suite", "files"},
     {"contract", "episodes", "catalog"},
     {"environments", "models", "objectives", "planners", "perturbations"},
     {"policies", "closed_loop", "diagnostics", "analysis"},
@@ -30,7 +30,7 @@ HOSTS = {  # guest -> files that may import it
     "dm_control": {"environments/dmc/suite.py"},
     "torch": {"models/mlp.py", *(f"training/{name}.py" for name in ("checkpoints", "fit", "mlp", "open_loop"))},
 }
-WRITERS = ("reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
+WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}
 WRITING |= {"save", "savez", "savez_compressed", "save_file", "NamedTemporaryFile", "mkstemp", "mkdtemp"}
 

@@ -15,7 +15,7 @@ from wmel.training.fit import FitSettings
 from wmel.training.mlp import MLPSettings, train_mlp
 from wmel.training.recipes import default_recipe
 from wmel.training.restore import restored
-from wmel.training.transitions import Transitions
+from wmel.training.transitions import Transitions, network_input
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +179,6 @@ def test_a_model_of_one_maze_is_refused_in_another(tmp_path):
 
 def test_open_loop_errors_are_those_of_every_start(trained):
     """Each start of each held-out episode, stepped one by one, as far as its episode goes."""
-    from wmel.training.transitions import network_input
-
     world, data, made = trained
     recorded, squares = data.held_out, {}
     for episode, length in enumerate(recorded["steps"]):
@@ -193,3 +191,23 @@ def test_open_loop_errors_are_those_of_every_start(trained):
                 squares.setdefault(k, []).append(np.square(gap).mean())
     expected = [np.sqrt(np.mean(squares[k])) for k in range(1, 5)]
     np.testing.assert_allclose(made.card["errors"]["open_loop_rmse"][:4], expected, rtol=1e-4)
+
+
+def test_held_out_errors_are_of_what_was_not_fitted(trained):
+    """The first tenth of the seed's shuffle was held out, and whole episodes besides; each error by hand."""
+    world, data, made = trained
+    held, kept = np.split(np.random.default_rng(0).permutation(1500), [150])
+
+    def error(rows: Transitions) -> float:
+        acted = torch.as_tensor(network_input(world.spec.actions, rows.actions))
+        guess = made.model.step(torch.as_tensor(rows.observations, dtype=torch.float32), acted)
+        return float(np.square(guess.numpy() - rows.next_observations).mean())
+
+    wanted = {
+        "training_mse": error(data.training.rows(kept)),
+        "held_out_transition_mse": error(data.training.rows(held)),
+        "held_out_episode_mse": error(Transitions.of(data.held_out)),
+    }
+    assert len(set(wanted.values())) == 3
+    for name, number in wanted.items():
+        assert made.card["errors"][name] == pytest.approx(number, rel=1e-4), name

@@ -1,6 +1,5 @@
 """Every step of a run, kept on request: data to train on, or to score again."""
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 from wmel.contract.environment import Environment
 from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, CannotWrite
+from wmel.files import write_whole
 
 
 @dataclass(eq=False)
@@ -57,15 +57,14 @@ class Trajectories:
 
 def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write the arrays as .npz, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
+
+    def write(draft: Path) -> None:
+        with draft.open("wb") as file:  # given a name, numpy would put .npz behind it
             np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
-        partial.replace(path)
+
+    try:
+        write_whole(path, write)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
         raise CannotWrite(f"cannot write the trajectories {path}: {error.strerror or error}") from error
 
 

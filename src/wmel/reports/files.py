@@ -1,10 +1,10 @@
-"""Files are written whole or not at all."""
+"""Text that is written whole or not at all, and whether it can be."""
 
-import os
 import tempfile
 from pathlib import Path
 
 from wmel.errors import BadInput, CannotWrite
+from wmel.files import write_whole
 
 
 def check_writable(*paths: Path) -> None:
@@ -28,19 +28,10 @@ def write_atomically(path: Path, text: str) -> None:
     A link is followed; a pipe or device, which cannot be replaced, is written to as it is.
     """
     target = path.resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        else:
+            write_whole(target, lambda draft: draft.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error

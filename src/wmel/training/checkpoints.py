@@ -1,7 +1,6 @@
 """Checkpoints: weights as safetensors and a card as JSON, in a folder of their own."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from wmel.errors import BadInput, CannotWrite
+from wmel.files import write_whole
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
@@ -18,9 +18,8 @@ PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> None:
     """Write both files, the card last: a folder with a card is a whole checkpoint."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replaced(folder / WEIGHTS, lambda path: save_file({k: v.contiguous() for k, v in weights.items()}, path))
-        _replaced(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
+        write_whole(folder / WEIGHTS, lambda path: save_file({k: v.contiguous() for k, v in weights.items()}, path))
+        write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
 
@@ -50,14 +49,3 @@ def read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is no checkpoint of wmel: its card describes no model")
     return card
-
-
-def _replaced(path: Path, write: Any) -> None:
-    """Write beside the path and put it in place whole."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        write(partial)
-        partial.replace(path)
-    finally:
-        with suppress(OSError):
-            partial.unlink()
