@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "wmel"
 FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
-    {"arrays", "randomness", "registry", "errors", "stats", "threads", "control_suite", "files"},
+    {"arrays", "randomness", "registry", "errors", "stats", "threads", "control_suite", "files", "versions"},
     {"contract", "episodes", "catalog"},
     {"environments", "models", "objectives", "planners", "perturbations"},
     {"policies", "closed_loop", "diagnostics", "analysis"},
@@ -22,13 +22,14 @@ APART = LAYERS[2]  # these never import each other
 RUNNING = {"environments", "models", "planners", "perturbations", "policies", "closed_loop", "training", "study"}
 CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
+LEARNING = ("checkpoints", "devices", "fit", "mlp", "open_loop")
 NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference")
 PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
 HOSTS = {  # guest -> files that may import it
     "scipy": {f"stats/{name}.py" for name in NEED_SCIPY},
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
-    "torch": {"models/mlp.py", *(f"training/{name}.py" for name in ("checkpoints", "fit", "mlp", "open_loop"))},
+    "torch": {"models/mlp.py", "models/weights.py", *(f"training/{name}.py" for name in LEARNING)},
 }
 WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}

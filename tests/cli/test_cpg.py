@@ -78,6 +78,11 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
         ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "trained on dmc_cartpole"),
         ("--env dmc_cartpole --model cart --seeds 10000", "those of training data"),
+        ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
+        ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
+        ("--env dmc_cartpole --model cart --device cuda:9", "torch sees"),
+        ("--env dmc_cartpole --model cart --device abacus", "no device is called 'abacus'"),
+        ("--env dmc_cartpole --model cart --perturbation drop-next-2", "never strikes"),
         ("--env dmc:cartpole-swingup --model cart", "give one, such as --success 'reward>=0.6'"),
     ],
 )
@@ -96,6 +101,8 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line,
         ("train mlp --env dmc_cartpole --output x --target later", "'next' or 'delta'"),
         ("train mlp --env dmc_cartpole --output x --collect all", "cannot be listed"),
         ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must lie in"),
+        ("train mlp --env maze_toy --output x --transitions 100", "--transitions has no use"),
+        ("train mlp --env maze_toy --output x --patience 5", "patience needs data held out"),
     ],
 )
 def test_training_that_cannot_be_is_refused(wmel_command, tmp_path, line, words):
@@ -139,6 +146,7 @@ def test_a_comparison_that_is_interrupted_keeps_the_arms_that_are_done(tmp_path)
     code, _, err = interrupted(tmp_path, *line, until=(tmp_path / "gap" / "oracle.json").exists)
     assert code == 130 and "wmel: interrupted" in err
     assert [path.name for path in (tmp_path / "gap").iterdir()] == ["oracle.json"]
+    assert "kept in gap: oracle (3 episodes)" in err
 
 
 def test_a_model_that_is_decided_stops_and_the_others_go_on(wmel_command, tmp_path):
@@ -161,9 +169,45 @@ def test_a_record_whose_gap_was_edited_is_refused(wmel_command, models):
     assert wmel_command(*line.split(), cwd=models).returncode == 0
     record = json.loads((models / "honest" / "cpg.json").read_text())
     record["cpgs"]["cart"]["gap"] = 0.9
-    (models / "edited.json").write_text(json.dumps(record))
-    done = wmel_command("show", "edited.json", cwd=models)
+    (models / "honest" / "edited.json").write_text(json.dumps(record))
+    done = wmel_command("show", "honest/edited.json", cwd=models)
     assert done.returncode == 2 and "not the difference" in done.stderr
+
+
+def test_a_comparison_that_does_not_follow_from_its_arms_is_refused(wmel_command, models):
+    line = "cpg --env dmc_cartpole --model cart --episodes 2 --horizon 10 --plan-horizon 3 --output arms --quiet"
+    assert wmel_command(*line.split(), cwd=models).returncode == 0
+    record = json.loads((models / "arms" / "cpg.json").read_text())
+    assert wmel_command("show", "arms/cpg.json", cwd=models).returncode == 0
+    record["cpgs"]["cart"]["gap_ci_low"] = -0.123
+    (models / "arms" / "edited.json").write_text(json.dumps(record))
+    done = wmel_command("show", "arms/edited.json", cwd=models)
+    assert done.returncode == 2 and "does not follow from the records of its arms: cpgs differs" in done.stderr
+    (models / "arms" / "cart.json").unlink()
+    done = wmel_command("show", "arms/cpg.json", cwd=models)
+    assert done.returncode == 2 and "cannot read arms/cart.json" in done.stderr
+
+
+def test_a_perturbation_strikes_both_arms_alike(wmel_command, models):
+    line = "cpg --env dmc_cartpole --model cart --episodes 4 --horizon 30 --plan-horizon 4 --output struck --quiet"
+    done = wmel_command(*line.split(), "--perturb-prob", "1", "--perturbation", "drop-next-5", cwd=models)
+    assert done.returncode == 0, done.stderr
+    arms = {name: json.loads((models / "struck" / f"{name}.json").read_text()) for name in ("oracle", "cart")}
+    for stored in arms.values():
+        assert stored["metadata"]["perturbation"] == "drop-next-5"
+        assert all(row["unperturbed_success"] is not None for row in stored["results"] if row["perturbed"])
+    assert any(row["perturbed"] for row in arms["oracle"]["results"])
+    assert arms["cart"]["metadata"]["weights"] and arms["oracle"]["metadata"]["weights"] is None
+
+
+def test_an_anytime_run_says_where_its_arms_went(wmel_command, models):
+    line = "cpg --env dmc_cartpole --model cart --anytime --max-episodes 20 --horizon 20 --plan-horizon 3 --output any"
+    done = wmel_command(*line.split(), cwd=models)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((models / "any" / "cpg.json").read_text())
+    assert set(record["coverage"]) == {"cart's data", "oracle", "cart", "random"}
+    rows = json.loads((models / "any" / "cart.json").read_text())["results"]
+    assert record["coverage"]["cart"]["states"] == sum(row["steps"] for row in rows)
 
 
 def test_a_model_that_scores_by_itself_is_refused_before_anything_runs(wmel_command, tmp_path):

@@ -40,7 +40,7 @@ def test_a_layout_of_ones_own_is_run_and_recorded(wmel_command, tmp_path):
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "r.json").read_text())
     assert record["scorecard"]["average_steps_to_success"] == 4
-    assert record["metadata"]["layout"] == "S...G\n"
+    assert record["metadata"]["layout"] == "S...G"
 
 
 def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
@@ -165,7 +165,7 @@ def test_a_control_task_from_the_command_line_to_a_record_and_its_steps(wmel_com
     record = json.loads((tmp_path / "run.json").read_text())
     metadata = record["metadata"]
     assert (metadata["init"], metadata["stop"], metadata["success"]) == ("fixed", "horizon", "reward>=0.01@sustained:3")
-    assert metadata["objective"].startswith("Upright") and metadata["mujoco"].startswith("3.16")
+    assert metadata["objective"].startswith("Upright") and metadata["versions"]["mujoco"].startswith("3.16")
     steps = np.load(tmp_path / "steps.npz")
     assert steps["observations"].shape == (3, 12, 5) and steps["actions"].shape == (3, 12, 1)
     assert np.array_equal(steps["observations"][:, 1:], steps["next_observations"][:, :-1])

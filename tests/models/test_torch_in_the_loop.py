@@ -100,3 +100,24 @@ def test_a_model_that_turns_to_nan_after_some_steps_never_wins_with_them(percept
     decision = policy.act(percept, policy.observe(percept, None), Streams(np.arange(4), np.zeros(4, np.int64)))
     assert set(decision.errors) == {0, 1, 2, 3}
     assert all("finite cost" in message for message in decision.errors.values())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("planner", ["random-shooting", "cem", "mppi"])
+def test_a_gpu_chooses_the_same(planner, percept_of):
+    """Same candidates; the same plan, unless the two best are closer than the last digits of their costs."""
+    from wmel.randomness import Streams
+
+    world = catalog.environment("maze_toy")
+    torch.manual_seed(0)
+    made = []
+    network = blank_mlp(world, MLPSettings((32, 32), "delta"))
+    percept = percept_of(world, world.reset(np.arange(EPISODES)))
+    streams = Streams(np.arange(EPISODES), np.zeros(EPISODES, np.int64))
+    for device in ("cpu", "cuda"):
+        model = mlp_model(world, network.to(device))
+        policy = catalog.policy(planner, world, candidates=64, plan_horizon=10, model=model)
+        assert policy.observe(percept, None)["latents"].device.type == device
+        made.append(policy.act(percept, policy.observe(percept, None), streams))
+    assert np.array_equal(made[0].actions, made[1].actions)
+    assert np.array_equal(made[0].lengths, made[1].lengths)

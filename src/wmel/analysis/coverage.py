@@ -22,6 +22,11 @@ class Coverage:
     histogram: tuple[int, ...]  # of BINS equal parts of the axis
 
 
+def has_axis(names: tuple[str, ...]) -> bool:
+    """Whether observations with these components have an axis to be covered."""
+    return any(name.startswith("cos") for name in names)
+
+
 def uprightness(names: tuple[str, ...], observations: np.ndarray) -> np.ndarray | None:
     """The sum of the cosines among the components [...,O] -> [...]; None where there is none."""
     cosines = [place for place, name in enumerate(names) if name.startswith("cos")]

@@ -1,5 +1,6 @@
 """`wmel cpg`: what a planner loses when a model replaces the true dynamics."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ def cpg(
     ],
     env: options.Environment,
     planner: Annotated[str, typer.Option("--planner", help="Planner of every arm.")] = "random-shooting",
-    episodes: Annotated[int, count("--episodes", "Episodes per seed.")] = 30,
+    episodes: Annotated[int | None, count("--episodes", "Episodes per seed.  [default: 30]")] = None,
     seeds: Annotated[str, typer.Option("--seeds", help="Seeds of the episodes, separated by commas.")] = "0",
     horizon: Annotated[int | None, count("--horizon", "Steps an episode may take.")] = None,
     plan_horizon: Annotated[int, count("--plan-horizon", "Steps a plan looks ahead.")] = 15,
@@ -41,11 +42,14 @@ def cpg(
     perturb_prob: options.PerturbProb = 0.0,
     perturbation: options.Perturbation = None,
     anytime: Annotated[bool, typer.Option("--anytime", help="Run pairs until the gap decides or hardly can.")] = False,
-    max_episodes: Annotated[int, count("--max-episodes", "The most pairs of an --anytime run.")] = 150,
+    max_episodes: Annotated[
+        int | None, count("--max-episodes", "The most pairs of an --anytime run.  [default: 150]")
+    ] = None,
     paper: Annotated[bool, typer.Option("--paper", help="The documents' interval and rule first.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "--out", help="Folder for the records of all arms and of the gap.")
     ] = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run a planner on the true dynamics and on models, on the same seeds, and print the gap and its verdict."""
@@ -67,12 +71,16 @@ def cpg(
     inputs.find_from_here()
     if output is not None:
         inputs.check_outputs(output / FILE)
+    if anytime and episodes is not None:
+        raise BadInput("an --anytime run finds its own number of episodes: give --max-episodes instead of --episodes")
+    if not anytime and max_episodes is not None:
+        raise BadInput("--max-episodes is the most an --anytime run may take: add --anytime, or give --episodes")
     world = catalog.environment(env, **inputs.given(init=init))
     if success is None and world.default_criterion is None:
         raise BadInput(f"{env} has no criterion of success of its own: give one, such as --success 'reward>=0.6'")
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
-    models = {_arm_name(text): inputs.own_model(text, world) for text in model}
+    models = {_arm_name(text): inputs.own_model(text, world, device) for text in model}
     if len(models) < len(model) or {"oracle", "random", "cpg", ""} & set(models):
         raise BadInput(f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(models)}")
     gathered = _data_coverage(model)
@@ -83,7 +91,7 @@ def cpg(
     setting = BenchmarkRunner(
         world,
         floor,
-        episodes,
+        30 if episodes is None else episodes,
         world.spec.max_steps if horizon is None else horizon,
         perturb_prob=perturb_prob,
         perturbation=inputs.perturbation(perturbation, perturb_prob),
@@ -98,14 +106,23 @@ def cpg(
         floor,
     )
 
+    kept: dict[str, int] = {}
+
     def keep(name: str, run: "Run") -> None:
         """An arm that is done survives whatever happens to the next."""
         if output is not None:
             write_arm(output, name, run)
+            kept[name] = len(run.table)
 
-    pairs = max_episodes if anytime else episodes * len(numbers)
-    with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
-        arms = comparison.run_until_decided(max_episodes, advance, keep) if anytime else comparison.run(advance, keep)
+    cap = 150 if max_episodes is None else max_episodes
+    pairs = cap if anytime else setting.episodes * len(numbers)
+    try:
+        with progress(f"{planner} in {env}", pairs * (2 + len(models)), quiet=quiet) as advance:
+            arms = comparison.run_until_decided(cap, advance, keep) if anytime else comparison.run(advance, keep)
+    except KeyboardInterrupt:
+        done = ", ".join(f"{name} ({episodes} episodes)" for name, episodes in kept.items())
+        print(f"kept in {output}: {done}" if kept else "no arm was finished: nothing is kept", file=sys.stderr)
+        raise
     arms = replace(arms, coverage={**gathered, **arms.coverage})
     record = cpg_record(arms)
     if output is not None:

@@ -41,14 +41,17 @@ def given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def own_model(text: str | None, world: Any) -> Any:
+def own_model(text: str | None, world: Any, device: str | None = None) -> Any:
     """A checkpoint folder, or a model named as package.module:object found from here on; None for the oracle."""
+    stored = text is not None and (Path(text).exists() or "/" in text)
+    if device is not None and not stored:
+        raise BadInput(f"--device is for checkpoints; {text or 'the oracle'} is where it is")
     if text is None or text == "oracle":
         return None
-    if Path(text).exists() or "/" in text:
+    if stored:
         from wmel.training.restore import restored
 
-        return restored(Path(text), world)
+        return restored(Path(text), world, device or "cpu")
     return catalog.MODELS.load(text)
 
 

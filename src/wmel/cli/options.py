@@ -44,6 +44,9 @@ Model = Annotated[
         "--model", help="A checkpoint folder, or a model of your own as package.module:object.  [default: the oracle]"
     ),
 ]
+Device = Annotated[
+    str | None, typer.Option("--device", help="Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")
+]
 Execute = Annotated[
     int | None,
     typer.Option(

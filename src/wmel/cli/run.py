@@ -46,6 +46,7 @@ def run(
     markdown: options.Markdown = None,
     rewards: Annotated[bool, typer.Option("--rewards", help="Keep the reward of every step in the record.")] = False,
     trajectories: options.Trajectories = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run a policy in an environment and print its scorecard."""
@@ -73,7 +74,7 @@ def run(
         execute=execute,
         knots=knots,
         objective=objective,
-        model=inputs.own_model(model, world),
+        model=inputs.own_model(model, world, device),
     )
     runner = BenchmarkRunner(
         world,
@@ -89,7 +90,7 @@ def run(
     steps = Trajectories() if trajectories is not None else None
     with progress(f"{policy} in {env}", episodes, quiet=quiet) as advance:
         finished = runner.run(advance, steps)
-    record = run_record(finished, metrics=metrics, layout=grid.get("layout"), rewards=rewards)
+    record = run_record(finished, metrics=metrics, rewards=rewards)
     card = run_scorecard(record)
     if output is not None:
         write_record(output, record)

@@ -22,6 +22,7 @@ def show(
     from wmel.cli.shown_gaps import print_comparison
     from wmel.cli.shown_results import print_scorecard, print_sweep
     from wmel.errors import BadInput
+    from wmel.reports.cpg_record import check_arms
     from wmel.reports.files import write_atomically
     from wmel.reports.json_envelope import CPGRecord, RunRecord
     from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard
@@ -32,6 +33,7 @@ def show(
     if isinstance(stored, CPGRecord):
         if markdown is not None:
             raise BadInput("a comparison of models has no Markdown yet; its arms' own records have")
+        check_arms(record, stored)
         print_comparison(stored)
         return
     if isinstance(stored, RunRecord):

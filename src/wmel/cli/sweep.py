@@ -41,6 +41,7 @@ def sweep(
     layout: options.Layout = None,
     output: options.Output = None,
     markdown: options.Markdown = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
@@ -64,7 +65,7 @@ def sweep(
     check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
     world = catalog.environment(env, **grid, **inputs.given(init=init))
-    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model, world))
+    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model, world, device))
     with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
         points = horizon_sweep(
             world,
@@ -79,7 +80,7 @@ def sweep(
             stop=stop,
             progress=advance,
         )
-    record = sweep_record(points, epsilon=epsilon, layout=grid.get("layout"))
+    record = sweep_record(points, epsilon=epsilon)
     curve = recorded_sweep(record)
     if output is not None:
         write_record(output, record)

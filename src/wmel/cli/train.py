@@ -1,7 +1,7 @@
 """`wmel train`: collect data, fit a world model, write a checkpoint."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +22,7 @@ def train(
     kind: Annotated[str, typer.Argument(help="What to train: mlp.")],
     env: options.Environment,
     output: Annotated[Path, typer.Option("--output", "--out", help="Folder of the checkpoint.")],
-    transitions: Annotated[int, count("--transitions", "Transitions to collect.")] = 2000,
+    transitions: Annotated[int | None, count("--transitions", "Transitions to collect.  [default: 2000]")] = None,
     collect: Annotated[
         str | None,
         typer.Option(
@@ -31,9 +31,14 @@ def train(
         ),
     ] = None,
     epsilon: Annotated[
-        float, typer.Option(parser=number, metavar="<float>", help="Share of actions drawn at random instead.")
-    ] = 0.0,
-    episode_steps: Annotated[int, count("--episode-steps", "Steps of an episode of data.")] = 200,
+        float | None,
+        typer.Option(
+            parser=number, metavar="<float>", help="Share of actions drawn at random instead.  [default: none]"
+        ),
+    ] = None,
+    episode_steps: Annotated[
+        int | None, count("--episode-steps", "Steps of an episode of data.  [default: 200]")
+    ] = None,
     init: options.Init = None,
     epochs: Annotated[int | None, count("--epochs", "Passes over the data.  [default: 200; on grids 800]")] = None,
     hidden: Annotated[
@@ -74,13 +79,22 @@ def train(
     widths = None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden"))
     network = replace(recipe.network, **inputs.given(hidden=widths, target=target))
     settings = replace(recipe.fit, **inputs.given(epochs=epochs, patience=patience), seed=seed, threads=threads)
-    how = {"policy": collect or recipe.collect, "epsilon": epsilon, "episode_steps": episode_steps, "seed": seed}
+    asked = inputs.given(transitions=transitions, epsilon=epsilon, episode_steps=episode_steps)
+    how: dict[str, Any] = {"policy": collect or recipe.collect, "seed": seed}
     if how["policy"] == "all":
+        if asked:
+            raise BadInput(
+                f"every transition of {env} is collected, so --{next(iter(asked)).replace('_', '-')} has no use: leave "
+                "it out, or name a policy with --collect"
+            )
         data = every_transition(world)
     else:
-        policy = exploration(world, how["policy"], epsilon)
-        with progress(f"{policy.name} in {env}", transitions, quiet=quiet, unit="transitions") as advance:
-            data = collected(world, policy, transitions, episode_steps=episode_steps, seed=seed, progress=advance)
+        how |= {"transitions": 2000, "epsilon": 0.0, "episode_steps": 200} | asked
+        policy = exploration(world, how["policy"], how["epsilon"])
+        with progress(f"{policy.name} in {env}", how["transitions"], quiet=quiet, unit="transitions") as advance:
+            data = collected(
+                world, policy, how["transitions"], episode_steps=how["episode_steps"], seed=seed, progress=advance
+            )
     with progress(f"fitting {kind}", settings.epochs, quiet=quiet, unit="epochs") as advance:
         trained = train_mlp(world, data, network, settings, advance)
     card = {**trained.card, "collect": how}

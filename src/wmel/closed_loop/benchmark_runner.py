@@ -18,6 +18,7 @@ from wmel.contract.run import Run
 from wmel.episodes import EpisodeTable
 from wmel.errors import require
 from wmel.perturbations.env_default import EnvPerturbation
+from wmel.versions import versions_in_use
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,12 @@ class BenchmarkRunner:
             horizon=self.horizon,
             perturb_prob=self.perturb_prob,
             perturbation=None if disturbance is None else disturbance.perturbation.name,
+            layout=self.environment.spec.layout,
             init=self.environment.spec.init,
             success=None if criterion is None else str(criterion),
             stop=stop,
             latency_threads=THREADS,
+            versions=versions_in_use(),
             table=whole,
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wmel.analysis.arms import Arms
-from wmel.analysis.coverage import Coverage, coverage
+from wmel.analysis.coverage import Coverage, coverage, has_axis
 from wmel.analysis.labels import Label
 from wmel.closed_loop.benchmark_runner import BenchmarkRunner
 from wmel.closed_loop.record import Trajectories
@@ -49,12 +49,11 @@ class Comparison:
         keep: Callable[[str, Run], None] = lambda name, run: None,
     ) -> Arms:
         """Every arm on every episode; `keep` is handed each as it finishes."""
-        seen: dict[str, Coverage | None] = {}
-        runs: dict[str, Run] = {}
+        runs, visited = {}, {}
         for name, policy in self._arms.items():
-            runs[name] = self._arm(policy, progress, name, seen)
+            runs[name] = self._run(replace(self.setting, policy=policy), progress, visited.setdefault(name, []))
             keep(name, runs[name])
-        return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], seen)
+        return self._so_far(runs, visited)
 
     def run_until_decided(
         self,
@@ -65,34 +64,44 @@ class Comparison:
         """Rounds of pairs of one seed, up to `cap`; a model whose gap is decided, or given up, runs no further."""
         if not isinstance(self.setting.seed, int):
             raise BadInput(f"a run that may stop early takes its episodes from one seed, got {self.setting.seed!r}")
-        runs: dict[str, Run] = {}
+        runs, visited = {}, {}
         undecided, done = dict(self.learned), 0
         while undecided and done < cap:
             pairs = min(ROUND, cap - done)
             for name, policy in {"oracle": self.oracle, **undecided, "random": self.floor}.items():
-                more = replace(self.setting, policy=policy, episodes=pairs, first_episode=done).run(progress)
+                rounds = replace(self.setting, policy=policy, episodes=pairs, first_episode=done)
+                more = self._run(rounds, progress, visited.setdefault(name, []))
                 runs[name] = _joined(runs[name], more) if name in runs else more
                 keep(name, runs[name])
             done += pairs
-            arms = self._so_far(runs, cap)
+            arms = self._so_far(runs, {}, cap)
             undecided = {name: one for name, one in undecided.items() if arms.verdict(name).label not in DECIDED}
-        return self._so_far(runs, cap)
+        return self._so_far(runs, visited, cap)
 
-    def _so_far(self, runs: dict[str, Run], cap: int) -> Arms:
-        return Arms(runs["oracle"], {name: runs[name] for name in self.learned}, runs["random"], {}, cap)
+    def _so_far(self, runs: dict[str, Run], visited: dict[str, list[np.ndarray]], cap: int | None = None) -> Arms:
+        learned, seen = {name: runs[name] for name in self.learned}, self._coverage(visited)
+        return Arms(runs["oracle"], learned, runs["random"], seen, cap)
 
     @property
     def _arms(self) -> dict[str, Policy]:
         return {"oracle": self.oracle, **self.learned, "random": self.floor}
 
-    def _arm(
-        self, policy: Policy, progress: Callable[[float], None], name: str, seen: dict[str, Coverage | None]
-    ) -> Run:
-        steps, world = Trajectories(), self.setting.environment
-        run = replace(self.setting, policy=policy).run(progress, steps)
-        if any(part.startswith("cos") for part in world.spec.observation) and steps.next_states:
-            seen[name] = coverage(world.spec.observation, world.observe(np.concatenate(steps.next_states)))
+    def _run(self, runner: BenchmarkRunner, progress: Callable[[float], None], visited: list[np.ndarray]) -> Run:
+        """A run whose states are added to those visited."""
+        steps = Trajectories()
+        run = runner.run(progress, steps)
+        visited += steps.next_states
         return run
+
+    def _coverage(self, visited: dict[str, list[np.ndarray]]) -> dict[str, Coverage | None]:
+        world = self.setting.environment
+        if not has_axis(world.spec.observation):
+            return {}
+        return {
+            name: coverage(world.spec.observation, world.observe(np.concatenate(states)))
+            for name, states in visited.items()
+            if states
+        }
 
 
 def _joined(run: Run, more: Run) -> Run:

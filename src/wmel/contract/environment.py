@@ -24,6 +24,7 @@ class EnvironmentSpec:
     step_ms: float | None = None  # time one step stands for, where it stands for time
     single_start: bool = False  # every episode starts in the same state
     init: str | None = None  # how starts are chosen, where there is a choice: task or fixed
+    layout: str | None = None  # the drawing of a grid world
     objectives: tuple[str, ...] = ("goal-distance",)  # what a planner may minimise here, the default first
 
 

@@ -20,18 +20,21 @@ class Run:
     horizon: int
     perturb_prob: float
     perturbation: str | None
+    layout: str | None  # the drawing of a grid world
     init: str | None  # where episodes start, where there is a choice
     success: str | None  # None: no criterion was given
     stop: Stop
     latency_threads: int
+    versions: Mapping[str, str]
     table: EpisodeTable
 
     @property
     def setting(self) -> dict[str, Any]:
         """All that two arms of a comparison must share: everything but the model."""
-        planned = {name: value for name, value in self.policy_settings.items() if name != "model"}
+        planned = {name: value for name, value in self.policy_settings.items() if name not in ("model", "weights")}
         return {
             "environment": self.environment_name,
+            "layout": self.layout,
             "start": self.init,
             "seeds": self.seeds,
             "horizon": self.horizon,

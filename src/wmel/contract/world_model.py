@@ -14,6 +14,7 @@ class WorldModelSpec:
     name: str
     reads: Literal["observation", "state"] = "observation"
     action_input: Literal["index", "one_hot", "value"] = "value"  # what `step` gets when actions are finite
+    weights: str | None = None  # hash of what was learned
     rows_at_once: int = 1  # imagined rows are filled up to a multiple of this, so that company changes no bit
 
 

@@ -28,7 +28,8 @@ class GridWorld:
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        return EnvironmentSpec(self.name, ("x", "y"), Finite(tuple(MOVES)), self.max_steps, single_start=True)
+        moves, drawn = Finite(tuple(MOVES)), str(self.layout)
+        return EnvironmentSpec(self.name, ("x", "y"), moves, self.max_steps, single_start=True, layout=drawn)
 
     @property
     def default_criterion(self) -> Criterion:

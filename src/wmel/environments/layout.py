@@ -47,6 +47,11 @@ class Layout:
             door=cells["D"][0] if cells["D"] else None,
         )
 
+    def __str__(self) -> str:
+        marks = {self.start: "S", self.goal: "G", self.door: "D"} | dict.fromkeys(self.walls, "#")
+        rows = range(self.height - 1, -1, -1)
+        return "\n".join("".join(marks.get((x, y), ".") for x in range(self.width)) for y in rows)
+
     def is_free(self, cell: Cell) -> bool:
         x, y = cell
         return 0 <= x < self.width and 0 <= y < self.height and cell not in self.walls

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
+from wmel.models.weights import weights_hash
 
 ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
 
@@ -115,7 +116,7 @@ class MLPModel:
 
     @property
     def spec(self) -> WorldModelSpec:
-        return WorldModelSpec(self.name, action_input=self.action_input, rows_at_once=ROWS_AT_ONCE)
+        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
         return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.folded.device_of.device)
@@ -132,3 +133,7 @@ class MLPModel:
     @cached_property
     def folded(self) -> FoldedMLP:
         return self.network.folded()
+
+    @cached_property
+    def _weights(self) -> str:
+        return weights_hash(self.network)

@@ -49,6 +49,7 @@ class ModelPredictive:
             "plan_horizon": self.planner.horizon,
             "evaluations": self.planner.evaluations,
             "model": self.model.spec.name,
+            "weights": self.model.spec.weights,
             "execute": self.execute,
             "planner": repr(self.planner),
             "objective": repr(self.objective),

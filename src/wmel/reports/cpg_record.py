@@ -8,9 +8,10 @@ from wmel.analysis.labels import Verdict
 from wmel.analysis.scorecard import scorecard
 from wmel.analysis.verdict import cpg_verdict
 from wmel.contract.run import Run
+from wmel.errors import BadRecord
 from wmel.reports.entries import estimate_entry, scorecard_entry
-from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, VerdictEntry
-from wmel.reports.records import run_record, stamp, write_record
+from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
+from wmel.reports.records import agree, read_record, recorded_run, run_record, stamp, write_record
 from wmel.stats.estimate import Estimate
 
 FILE = "cpg.json"
@@ -85,3 +86,23 @@ def _verdict_entry(verdict: Verdict) -> VerdictEntry:
         reason=verdict.reason,
         n_that_decides=verdict.n_that_decides,
     )
+
+
+def check_arms(path: Path, record: CPGRecord) -> None:
+    """Refuse a comparison that does not follow from the records of its arms, which lie beside it."""
+    runs: dict[str, Run] = {}
+    for name, file in record.arms.items():
+        if Path(file).name != file:
+            raise BadRecord(f"{path} is not a wmel record: arms.{name}: {file!r} does not lie beside it")
+        arm = read_record(path.parent / file)
+        if not isinstance(arm, RunRecord):
+            raise BadRecord(f"{path.parent / file} is no record of a run, as an arm of {path} must be")
+        runs[name] = recorded_run(arm)
+    if not {"oracle", "random", *record.cpgs} <= set(runs):
+        raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
+    arms = Arms(runs["oracle"], {name: runs[name] for name in record.cpgs}, runs["random"], {}, record.max_episodes)
+    said = cpg_record(arms)
+    for field in ("environment", "setting", "scorecards", "cpgs"):
+        stored, derived = (one.model_dump()[field] for one in (record, said))
+        if not agree(stored, derived):
+            raise BadRecord(f"{path} does not follow from the records of its arms: {field} differs")

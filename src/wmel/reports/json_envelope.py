@@ -81,10 +81,11 @@ class Metadata(Entry):
     """What a reader needs to run it again."""
 
     env: str
-    layout: str | None
+    layout: str | None  # the drawing of a grid world
     policy: str
     policy_reads: Literal["observation", "state"]
     model: str | None
+    weights: str | None  # hash of what it learned
     planner: str | None
     objective: str | None
     plan_horizon: Positive | None
@@ -99,10 +100,7 @@ class Metadata(Entry):
     success: str | None  # null: no criterion was given
     stop: Literal["success", "horizon"]
     latency_threads: Positive
-    python: str
-    numpy: str
-    mujoco: str | None  # null: not used
-    dm_control: str | None
+    versions: dict[str, str]  # of Python and the packages in use
 
 
 class RunMetadata(Metadata):

@@ -1,21 +1,19 @@
 """Records: made from finished runs, written atomically, checked whenever they are read or written."""
 
 import math
-import platform
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard, asked, scorecard
 from wmel.catalog import METRICS
+from wmel.contract.criterion import Stop
 from wmel.contract.run import Run, SweepPoint
 from wmel.errors import BadRecord
 from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
@@ -33,14 +31,16 @@ from wmel.reports.json_envelope import (
     SweepRecord,
 )
 
+SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 
-def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = None, rewards: bool = False) -> RunRecord:
-    """The record of a run, with metrics asked for beside the usual ones and the drawing of a world of your own.
+
+def run_record(run: Run, *, metrics: Sequence[str] = (), rewards: bool = False) -> RunRecord:
+    """The record of a run, with metrics asked for beside the usual ones.
 
     `rewards` keeps those of every step; they are most of a record of whole episodes.
     """
     metadata = RunMetadata(
-        **_metadata(run, metrics, layout),
+        **_metadata(run, metrics),
         plan_horizon=run.policy_settings.get("plan_horizon"),
         episodes=len(run.table),
         horizon=run.horizon,
@@ -54,13 +54,11 @@ def run_record(run: Run, *, metrics: Sequence[str] = (), layout: str | None = No
     )
 
 
-def sweep_record(
-    points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = (), layout: str | None = None
-) -> SweepRecord:
+def sweep_record(points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = ()) -> SweepRecord:
     """The record of a sweep."""
     run = points[0].run
     metadata = SweepMetadata(
-        **_metadata(run, metrics, layout),
+        **_metadata(run, metrics),
         plan_horizon=None,
         episodes_per_point=len(run.table),
         episode_horizon=run.horizon,
@@ -102,6 +100,29 @@ def read_record(path: Path | str) -> RunRecord | SweepRecord | CPGRecord:
 def run_scorecard(record: RunRecord) -> Scorecard:
     """The scorecard of a record, computed from its rows."""
     return _recomputed(record.scorecard, record.results)
+
+
+def recorded_run(record: RunRecord) -> Run:
+    """The run a record was made from."""
+    said = record.metadata
+    named = {name: getattr(said, name) for name in ("plan_horizon", *SETTINGS)}
+    return Run(
+        environment_name=said.env,
+        policy_name=said.policy,
+        policy_reads=said.policy_reads,
+        policy_settings={name: value for name, value in named.items() if value is not None or name == "execute"},
+        seeds=tuple(said.seeds),
+        horizon=said.horizon,
+        perturb_prob=said.perturb_prob,
+        perturbation=said.perturbation,
+        layout=said.layout,
+        init=said.init,
+        success=said.success,
+        stop=Stop(said.stop),
+        latency_threads=said.latency_threads,
+        versions=said.versions,
+        table=episode_table(record.results),
+    )
 
 
 def recorded_sweep(record: SweepRecord) -> HorizonSweep:
@@ -163,16 +184,16 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
             ),
         ]
     for entry, expected in zip(stored, derived, strict=True):
-        if not _agree(entry.model_dump(), expected.model_dump()):
+        if not agree(entry.model_dump(), expected.model_dump()):
             raise BadRecord(f"{path} is not a wmel record: its summary does not follow from its rows")
 
 
-def _agree(one: Any, other: Any) -> bool:
+def agree(one: Any, other: Any) -> bool:
     """Equal, but for the last digits of numbers."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_agree(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_agree, one, other))
+        return len(one) == len(other) and all(map(agree, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-9)
     return one == other
@@ -189,13 +210,13 @@ def _point(plan_horizon: int, card: Scorecard, results: list[EpisodeEntry]) -> S
     )
 
 
-def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str, Any]:
+def _metadata(run: Run, metrics: Sequence[str]) -> dict[str, Any]:
     return {
         "env": run.environment_name,
-        "layout": layout,
+        "layout": run.layout,
         "policy": run.policy_name,
         "policy_reads": run.policy_reads,
-        **{name: run.policy_settings.get(name) for name in ("model", "planner", "objective", "evaluations", "execute")},
+        **{name: run.policy_settings.get(name) for name in SETTINGS},
         "seed": run.seeds[0],
         "seeds": list(run.seeds),
         "perturb_prob": run.perturb_prob,
@@ -205,10 +226,7 @@ def _metadata(run: Run, metrics: Sequence[str], layout: str | None) -> dict[str,
         "success": run.success,
         "stop": run.stop.value,
         "latency_threads": run.latency_threads,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "mujoco": version("mujoco") if "mujoco" in sys.modules else None,
-        "dm_control": version("dm-control") if "dm_control" in sys.modules else None,
+        "versions": dict(run.versions),
     }
 
 

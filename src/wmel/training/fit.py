@@ -29,6 +29,7 @@ class FitSettings:
             require_whole(getattr(self, name), name)
         if self.patience is not None:
             require_whole(self.patience, "patience")
+            require(self.held_out > 0, "patience needs data held out to judge by", self.held_out)
         require(0 < self.learning_rate < math.inf, "the learning rate must be a positive number", self.learning_rate)
         require(0 <= self.held_out < 1, "the held-out share must lie in [0, 1)", self.held_out)
 

@@ -1,10 +1,8 @@
 """Training an MLP world model: collect, fit, measure, write the card."""
 
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +18,7 @@ from wmel.training.collect import Collected
 from wmel.training.fit import FitSettings, Fitted, fit
 from wmel.training.open_loop import open_loop_errors
 from wmel.training.transitions import Transitions, network_input
+from wmel.versions import versions_in_use
 
 Target = Literal["next", "delta"]
 WIDEST = 16_384
@@ -84,7 +83,9 @@ def mlp_model(environment: Environment, network: MLP) -> MLPModel:
     return MLPModel(network.requires_grad_(False), "mlp", "index" if finite else "value")
 
 
-def restored_mlp(environment: Environment, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> MLPModel:
+def restored_mlp(
+    environment: Environment, weights: dict[str, torch.Tensor], card: dict[str, Any], device: torch.device
+) -> MLPModel:
     """The model of a checkpoint, if it was trained on this environment."""
     described, needed = card["model"], trained_for(environment)
     for name, wanted in needed.items():
@@ -101,7 +102,7 @@ def restored_mlp(environment: Environment, weights: dict[str, torch.Tensor], car
         raise BadInput(f"the card of the checkpoint describes no MLP: {described_error(error)}") from error
     except RuntimeError as error:
         raise BadInput(f"the weights do not fit the card of their checkpoint: {_first_line(error)}") from error
-    return mlp_model(environment, network)
+    return mlp_model(environment, network.to(device))
 
 
 def trained_for(environment: Environment) -> dict[str, Any]:
@@ -168,8 +169,5 @@ def _card(
             "interrupted": fitted.interrupted,
             "seconds": round(seconds, 3),
         },
-        "versions": {
-            "wmel": version("wmel"), "python": platform.python_version(), "torch": torch.__version__,
-            "numpy": np.__version__,
-        },
-    }  # fmt: skip
+        "versions": versions_in_use(),
+    }
