@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from functools import cache
 from importlib.metadata import version
 
 PACKAGES = {"wmel": "wmel", "numpy": "numpy", "mujoco": "mujoco", "dm_control": "dm-control", "torch": "torch"}
@@ -9,5 +10,8 @@ PACKAGES = {"wmel": "wmel", "numpy": "numpy", "mujoco": "mujoco", "dm_control": 
 
 def versions_in_use() -> dict[str, str]:
     """Of Python and of each package that has been imported and can change a result."""
-    loaded = {module: version(package) for module, package in PACKAGES.items() if module in sys.modules}
+    loaded = {module: _version(package) for module, package in PACKAGES.items() if module in sys.modules}
     return {"python": platform.python_version(), **loaded}
+
+
+_version = cache(version)  # asked anew it reads the package's files

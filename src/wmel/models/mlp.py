@@ -13,6 +13,7 @@ from wmel.contract.world_model import WorldModelSpec
 from wmel.models.weights import weights_hash
 
 ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
+ROWS_AHEAD = 1024  # actions the first layer is given at a time: more leave the cache before they are used
 
 
 class MLP(nn.Module):
@@ -64,34 +65,26 @@ class MLP(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class FoldedMLP:
-    """Plain tensors: a step is as many products as there are layers."""
+    """Plain tensors: a step is as many products as there are layers.
+
+    What the first layer makes of an action does not depend on the observation and is worked out ahead.
+    """
 
     layers: list[tuple[Tensor, Tensor]]  # weight [in,out] and bias [out]
     adds: bool  # to the observation, which changes
     rounds: bool
 
-    def step(self, observations: Tensor, acted: Tensor) -> Tensor:
-        """observations [M,O] and actions as the first layer takes them [M,A] -> next observations [M,O]"""
-        hidden = torch.cat([observations, acted], 1)
-        *inner, (weight, bias) = self.layers
-        for inner_weight, inner_bias in inner:
-            hidden = torch.addmm(inner_bias, hidden, inner_weight).relu_()
-        made = torch.addmm(bias, hidden, weight)
-        after = observations + made if self.adds else made
-        return after.round() if self.rounds else after
-
-    def acted(self, actions: Tensor) -> Tensor:
-        """Actions [...,A] for the first layer: whole numbers [...,1] become one-hot, others stay what they are."""
-        if actions.is_floating_point():
-            return actions.to(self.device_of.dtype)
-        chosen = self._choices.index_select(0, actions.reshape(-1))
-        return chosen.reshape(*actions.shape[:-1], chosen.shape[1])
+    def step(self, observations: Tensor, actions: Tensor) -> Tensor:
+        """observations [M,O], actions [M,A] -> next observations [M,O]"""
+        return self._after(observations, self._acted(actions))
 
     def rollout(self, observations: Tensor, actions: Tensor) -> Tensor:
         """observations [M,O], actions [M,H,A] -> [M,H+1,O]"""
         trajectory = [observations]
-        for acted in self.acted(actions.transpose(0, 1)):
-            trajectory.append(self.step(trajectory[-1], acted))
+        for steps in actions.transpose(0, 1).split(max(1, ROWS_AHEAD // len(observations))):
+            acted = self._acted(steps.reshape(-1, steps.shape[-1]))
+            for acted_now in acted.reshape(*steps.shape[:2], -1):
+                trajectory.append(self._after(trajectory[-1], acted_now))
         return torch.stack(trajectory).transpose(0, 1)
 
     @property
@@ -99,11 +92,35 @@ class FoldedMLP:
         """A tensor that is where the network is."""
         return self.layers[0][1]
 
+    def _after(self, observations: Tensor, acted: Tensor) -> Tensor:
+        """Next observations [M,O], of what the action adds to the first layer [M,h]."""
+        add = torch.addmm if torch.is_grad_enabled() else Tensor.addmm_  # in place where nobody will ask for gradients
+        hidden = add(acted, observations, self._seeing)
+        for weight, bias in self.layers[1:]:
+            hidden = torch.addmm(bias, hidden.relu_(), weight)
+        after = observations + hidden if self.adds else hidden
+        return after.round() if self.rounds else after
+
+    def _acted(self, actions: Tensor) -> Tensor:
+        """What actions [n,A] add to the first layer [n,h]: whole numbers [n,1] pick a row."""
+        if not actions.is_floating_point():
+            return self._choices.index_select(0, actions.reshape(-1))
+        return torch.addmm(self.layers[0][1], actions.to(self.device_of.dtype), self._acting)
+
+    @cached_property
+    def _seeing(self) -> Tensor:
+        """The first layer's weights of the observation [O,h]"""
+        return self.layers[0][0][: self.layers[-1][1].shape[0]].contiguous()
+
+    @cached_property
+    def _acting(self) -> Tensor:
+        """The first layer's weights of the action [A,h]"""
+        return self.layers[0][0][self.layers[-1][1].shape[0] :].contiguous()
+
     @cached_property
     def _choices(self) -> Tensor:
-        """The rows of an identity: one-hot actions."""
-        inputs, outputs = self.layers[0][0].shape[0], self.layers[-1][1].shape[0]
-        return torch.eye(inputs - outputs, dtype=self.device_of.dtype, device=self.device_of.device)
+        """What each of finite actions adds to the first layer [n,h]"""
+        return self._acting + self.layers[0][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +139,7 @@ class MLPModel:
         return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.folded.device_of.device)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
-        return self.folded.step(latents, self.folded.acted(actions))
+        return self.folded.step(latents, actions)
 
     def decode(self, latents: Tensor) -> Tensor:
         return latents
