@@ -34,6 +34,7 @@ _HOMES = {
     "cpg_verdict": "wmel.analysis.verdict",
     "episode_seeds": "wmel.closed_loop.run",
     "horizon_sweep": "wmel.closed_loop.horizon_sweep",
+    "load": "wmel.study.load",
     "perturbation": "wmel.catalog",
     "policy": "wmel.catalog",
     "pooled_gap": "wmel.analysis.pooled_gap",

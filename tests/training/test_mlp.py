@@ -13,7 +13,7 @@ from wmel.training.checkpoints import read_checkpoint, write_checkpoint
 from wmel.training.collect import Collected, collect, every_transition
 from wmel.training.fit import FitSettings
 from wmel.training.mlp import MLPSettings, train_mlp
-from wmel.training.recipes import default_recipe
+from wmel.training.recipes import recipe
 from wmel.training.restore import restored
 from wmel.training.transitions import Transitions, network_input
 
@@ -67,8 +67,8 @@ def test_patience_stops_early_and_keeps_the_best(trained):
 
 def test_the_maze_is_learned_without_a_mistake():
     world = catalog.environment("maze_toy")
-    recipe = default_recipe(world)
-    made = train_mlp(world, every_transition(world), recipe.network, recipe.fit)
+    usual = recipe(world, "mlp")
+    made = train_mlp(world, every_transition(world), usual.network, usual.fit)
     errors = made.card["errors"]
     assert errors["training_mse"] == 0
     assert errors["held_out_episode_mse"] is None and errors["open_loop_rmse"] == []
@@ -170,8 +170,8 @@ def test_a_loss_that_explodes_is_said(trained):
 
 def test_a_model_of_one_maze_is_refused_in_another(tmp_path):
     world = catalog.environment("maze_toy")
-    recipe = default_recipe(world)
-    made = train_mlp(world, every_transition(world), recipe.network, FitSettings(epochs=1, held_out=0.0))
+    usual = recipe(world, "mlp")
+    made = train_mlp(world, every_transition(world), usual.network, FitSettings(epochs=1, held_out=0.0))
     write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
     with pytest.raises(BadInput, match="this is two_room_toy"):
         restored(tmp_path, catalog.environment("two_room_toy"))

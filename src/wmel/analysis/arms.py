@@ -20,9 +20,14 @@ class Arms:
 
     oracle: Run
     learned: Mapping[str, Run]
-    floor: Run
+    floor: Run | None  # None: none was run
     coverage: Mapping[str, Coverage | None]  # of each arm and of each model's training data
     cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
+
+    @property
+    def by_name(self) -> dict[str, Run]:
+        floor = {} if self.floor is None else {"random": self.floor}
+        return {"oracle": self.oracle, **self.learned, **floor}
 
     def gap(self, model: str) -> CPGResult:
         """On the episodes the model ran; where runs stop early each model has its own number."""

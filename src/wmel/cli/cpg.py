@@ -41,6 +41,7 @@ def cpg(
     stop: options.StopAt = None,
     perturb_prob: options.PerturbProb = 0.0,
     perturbation: options.Perturbation = None,
+    perturb_step: options.PerturbStep = None,
     anytime: Annotated[bool, typer.Option("--anytime", help="Run pairs until the gap decides or hardly can.")] = False,
     max_episodes: Annotated[
         int | None, count("--max-episodes", "The most pairs of an --anytime run.  [default: 150]")
@@ -95,6 +96,7 @@ def cpg(
         world.spec.max_steps if horizon is None else horizon,
         perturb_prob=perturb_prob,
         perturbation=inputs.perturbation(perturbation, perturb_prob),
+        perturb_step=perturb_step,
         seed=numbers[0] if anytime and len(numbers) == 1 else tuple(numbers),
         criterion=inputs.criterion(success),
         stop=stop,

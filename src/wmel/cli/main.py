@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from wmel.cli import check, cpg, doctor, explain, list_parts, power, run, show, sweep, train
+from wmel.cli import check, compare, cpg, doctor, explain, list_parts, power, report, run, show, study, sweep, train
 from wmel.errors import WmelError
 
 INTERRUPTED = 130
@@ -22,6 +22,9 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
 app.command("train", epilog=train.EXAMPLES)(train.train)
+app.command("study", epilog=study.EXAMPLES)(study.study)
+app.command("report", epilog=report.EXAMPLES)(report.report)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("power", epilog=power.EXAMPLES)(power.power)
 app.command("list", epilog=list_parts.EXAMPLES)(list_parts.list_parts)

@@ -72,6 +72,15 @@ Perturbation = Annotated[
     str | None,
     typer.Option("--perturbation", help="What strikes; `wmel list perturbations` names them.  [default: env-default]"),
 ]
+PerturbStep = Annotated[
+    int | None,
+    typer.Option(
+        "--perturb-step",
+        parser=whole_number,
+        metavar="<int>",
+        help="Step at which it strikes.  [default: drawn by each episode's seed, within the first half]",
+    ),
+]
 Metric = Annotated[
     list[str] | None,
     typer.Option("--metric", help="A metric to add, such as success@20; may be given several times."),

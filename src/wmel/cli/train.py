@@ -1,7 +1,7 @@
 """`wmel train`: collect data, fit a world model, write a checkpoint."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -59,46 +59,35 @@ def train(
     from wmel import catalog
     from wmel.cli import inputs
     from wmel.cli.progress import progress
-    from wmel.errors import BadInput
-
-    if kind != "mlp":
-        raise BadInput(f"no trainer named '{kind}'; known: mlp")
-    from dataclasses import replace
-
-    from wmel.policies.mixture import exploration
     from wmel.training.checkpoints import write_checkpoint
-    from wmel.training.collect import collect as collected
-    from wmel.training.collect import every_transition
-    from wmel.training.mlp import train_mlp
-    from wmel.training.recipes import default_recipe
+    from wmel.training.recipes import gathered, recipe, trained
 
     inputs.find_from_here()
     inputs.check_outputs(output / "card.json")
     world = catalog.environment(env, **inputs.given(init=init))
-    recipe = default_recipe(world)
-    widths = None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden"))
-    network = replace(recipe.network, **inputs.given(hidden=widths, target=target))
-    settings = replace(recipe.fit, **inputs.given(epochs=epochs, patience=patience), seed=seed, threads=threads)
-    asked = inputs.given(transitions=transitions, epsilon=epsilon, episode_steps=episode_steps)
-    how: dict[str, Any] = {"policy": collect or recipe.collect, "seed": seed}
-    if how["policy"] == "all":
-        if asked:
-            raise BadInput(
-                f"every transition of {env} is collected, so --{next(iter(asked)).replace('_', '-')} has no use: leave "
-                "it out, or name a policy with --collect"
-            )
-        data = every_transition(world)
-    else:
-        how |= {"transitions": 2000, "epsilon": 0.0, "episode_steps": 200} | asked
-        policy = exploration(world, how["policy"], how["epsilon"])
-        with progress(f"{policy.name} in {env}", how["transitions"], quiet=quiet, unit="transitions") as advance:
-            data = collected(
-                world, policy, how["transitions"], episode_steps=how["episode_steps"], seed=seed, progress=advance
-            )
-    with progress(f"fitting {kind}", settings.epochs, quiet=quiet, unit="epochs") as advance:
-        trained = train_mlp(world, data, network, settings, advance)
-    card = {**trained.card, "collect": how}
-    write_checkpoint(output, trained.model.network.state_dict(), card)
+    how = recipe(
+        world,
+        kind,
+        **inputs.given(
+            collect=collect,
+            transitions=transitions,
+            epsilon=epsilon,
+            episode_steps=episode_steps,
+            hidden=None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden")),
+            target=target,
+            epochs=epochs,
+            patience=patience,
+            threads=threads,
+            seed=seed,
+        ),
+    )
+    wanted = how.collection.transitions or 0
+    with progress(f"{how.collection.policy} in {env}", wanted, quiet=quiet, unit="transitions") as advance:
+        data = gathered(world, how, advance)
+    with progress(f"fitting {kind}", how.fit.epochs, quiet=quiet, unit="epochs") as advance:
+        made = trained(world, how, data, advance)
+    card = made.card
+    write_checkpoint(output, made.model.network.state_dict(), card)
     if not quiet:
         _print(card, output)
     return INTERRUPTED if card["fit"]["interrupted"] else 0

@@ -35,6 +35,7 @@ class BenchmarkRunner:
     horizon: int = 50
     perturb_prob: float = 0.0
     perturbation: Perturbation | None = None
+    perturb_step: int | None = None  # None: drawn by each episode's seed
     seed: int | Sequence[int] | None = None  # several: that many episodes of each
     first_episode: int = 0  # of each seed
     criterion: Criterion | None = None  # None: the environment's own
@@ -47,7 +48,7 @@ class BenchmarkRunner:
         """What strikes, if anything does."""
         if self.perturb_prob == 0:
             return None
-        return Disturbance(self.perturbation or EnvPerturbation(), self.perturb_prob)
+        return Disturbance(self.perturbation or EnvPerturbation(), self.perturb_prob, self.perturb_step)
 
     def run(self, progress: Callable[[float], None] = lambda finished: None, record: Trajectories | None = None) -> Run:
         """Run the episodes; `progress` is told what share of how many has just been done, `record` every step."""
@@ -82,7 +83,7 @@ class BenchmarkRunner:
             seeds=seeds,
             horizon=self.horizon,
             perturb_prob=self.perturb_prob,
-            perturbation=None if disturbance is None else disturbance.perturbation.name,
+            perturbation=None if disturbance is None else _named(disturbance),
             layout=self.environment.spec.layout,
             init=self.environment.spec.init,
             success=None if criterion is None else str(criterion),
@@ -124,3 +125,8 @@ class BenchmarkRunner:
         success = table["unperturbed_success"].copy()
         success[struck] = alone["success"]
         return table.with_column("unperturbed_success", success)
+
+
+def _named(disturbance: Disturbance) -> str:
+    step = disturbance.step
+    return disturbance.perturbation.name + ("" if step is None else f" from step {step}")

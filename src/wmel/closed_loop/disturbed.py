@@ -12,7 +12,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 def strike_steps(disturbance: Disturbance | None, seeds: np.ndarray, max_steps: int) -> np.ndarray:
-    """The step [B], uniform in 1..max_steps//2, at which each episode is struck; NEVER where it is not.
+    """The step [B], as given or uniform in 1..max_steps//2, at which each episode is struck; NEVER where it is not.
 
     A function of the episode seed alone: every arm meets the same schedule.
     """
@@ -21,7 +21,8 @@ def strike_steps(disturbance: Disturbance | None, seeds: np.ndarray, max_steps: 
         return steps
     chance, place = Streams(seeds, np.zeros_like(seeds)).uniforms("schedule", (2,))[0].T
     latest = max(1, max_steps // 2)
-    return np.where(chance < disturbance.probability, 1 + (place * latest).astype(np.int64), steps)
+    drawn = 1 + (place * latest).astype(np.int64)
+    return np.where(chance < disturbance.probability, drawn if disturbance.step is None else disturbance.step, steps)
 
 
 def seen_through(

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.errors import require
+from wmel.errors import require, require_whole
 from wmel.randomness import Streams
 
 
@@ -68,6 +68,9 @@ class Disturbance:
 
     perturbation: Perturbation
     probability: float
+    step: int | None = None  # at which it strikes; None: drawn by the episode's seed
 
     def __post_init__(self):
+        if self.step is not None:
+            require_whole(self.step, "the step of a perturbation", at_least=0)
         require(0 <= self.probability <= 1, "the probability of a perturbation must lie in [0, 1]", self.probability)

@@ -11,7 +11,7 @@ from wmel.contract.run import Run
 from wmel.errors import BadRecord
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
-from wmel.reports.records import agree, read_record, recorded_run, run_record, stamp, write_record
+from wmel.reports.records import agree, read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.stats.estimate import Estimate
 
 FILE = "cpg.json"
@@ -20,13 +20,13 @@ EARLY = "the run could stop early, which this does not allow for"
 
 def cpg_record(arms: Arms) -> CPGRecord:
     """All that is said of a comparison; its rows stay in the records of its arms."""
-    runs = {"oracle": arms.oracle, **arms.learned, "random": arms.floor}
+    runs = arms.by_name
     return CPGRecord(
         **stamp(),
         kind="cpg",
         environment=arms.oracle.environment_name,
         metric="counterfactual_planning_gap",
-        setting=run_record(arms.oracle).metadata,
+        setting=run_metadata(arms.oracle),
         arms={name: f"{name}.json" for name in runs},
         scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in runs.items()},
         coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
@@ -72,7 +72,7 @@ def write_arm(folder: Path, name: str, run: Run) -> None:
 
 def write_comparison(folder: Path, arms: Arms) -> None:
     """The records of all arms, then the one that names them."""
-    for name, run in {"oracle": arms.oracle, **arms.learned, "random": arms.floor}.items():
+    for name, run in arms.by_name.items():
         write_arm(folder, name, run)
     write_record(folder / FILE, cpg_record(arms))
 

@@ -39,18 +39,22 @@ def run_record(run: Run, *, metrics: Sequence[str] = (), rewards: bool = False) 
 
     `rewards` keeps those of every step; they are most of a record of whole episodes.
     """
-    metadata = RunMetadata(
+    return RunRecord(
+        **stamp(),
+        kind="run",
+        metadata=run_metadata(run, metrics),
+        scorecard=scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
+        results=episode_entries(run.table, rewards=rewards),
+    )
+
+
+def run_metadata(run: Run, metrics: Sequence[str] = ()) -> RunMetadata:
+    """What a reader needs to make a run again."""
+    return RunMetadata(
         **_metadata(run, metrics),
         plan_horizon=run.policy_settings.get("plan_horizon"),
         episodes=len(run.table),
         horizon=run.horizon,
-    )
-    return RunRecord(
-        **stamp(),
-        kind="run",
-        metadata=metadata,
-        scorecard=scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
-        results=episode_entries(run.table, rewards=rewards),
     )
 
 

@@ -1,26 +1,90 @@
-"""The settings a world model is trained with unless others are asked for."""
+"""Recipes: how a world model is trained, as data, from the policy that collects to the checkpoint's card."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from wmel.contract.abilities import able
 from wmel.contract.environment import Enumerable, Environment
+from wmel.errors import BadInput
+from wmel.policies.mixture import exploration
+from wmel.training.collect import Collected, collect, every_transition
 from wmel.training.fit import FitSettings
-from wmel.training.mlp import MLPSettings
+from wmel.training.mlp import MLPSettings, TrainedMLP, train_mlp
+
+TRAINERS = ("mlp",)
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Who collects, and how much; `all` is every transition there is, and then the rest has no use."""
+
+    policy: str
+    transitions: int | None = None
+    epsilon: float | None = None  # share of actions drawn at random instead
+    episode_steps: int | None = None
+
+    def whole(self) -> "Collection":
+        """With the documents' numbers where none were given."""
+        if self.policy != "all":
+            given = {name: value for name, value in asdict(self).items() if value is not None}
+            return Collection(**{"transitions": 2000, "epsilon": 0.0, "episode_steps": 200} | given)
+        for name in ("transitions", "epsilon", "episode_steps"):
+            if getattr(self, name) is not None:
+                raise BadInput(
+                    f"every transition there is is collected, so {name.replace('_', '-')} has no use: leave it out, or "
+                    "name a policy that collects"
+                )
+        return self
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How data are collected, what is fitted and how."""
 
-    collect: str  # a policy or a mixture; `all` for every transition there is
+    collection: Collection
     network: MLPSettings
     fit: FitSettings
 
 
-def default_recipe(environment: Environment) -> Recipe:
-    """The documents' where they have one: their control tasks and their mazes; else scaled changes."""
+def recipe(environment: Environment, trainer: str, **asked: Any) -> Recipe:
+    """What is asked for; for the rest the documents' settings on their control tasks and mazes, else scaled changes."""
+    if trainer not in TRAINERS:
+        raise BadInput(f"no trainer named '{trainer}'; known: {', '.join(TRAINERS)}")
     if able(environment, Enumerable):
-        fit = FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0)
-        return Recipe("all", MLPSettings((32, 32), "delta", rounded=True), fit)
-    target = "next" if environment.spec.name.startswith("dmc_") else "delta"
-    return Recipe("random", MLPSettings((64, 64), target), FitSettings())
+        usual = Recipe(
+            Collection("all"),
+            MLPSettings((32, 32), "delta", rounded=True),
+            FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0),
+        )
+    else:
+        target = "next" if environment.spec.name.startswith("dmc_") else "delta"
+        usual = Recipe(Collection("random"), MLPSettings((64, 64), target), FitSettings())
+    renamed = {("policy" if name == "collect" else name): value for name, value in asked.items()}
+    parts = {}
+    for name, part in (("collection", usual.collection), ("network", usual.network), ("fit", usual.fit)):
+        mine = {setting: renamed.pop(setting) for setting in list(renamed) if setting in asdict(part)}
+        parts[name] = replace(part, **mine)
+    if renamed:
+        raise BadInput(f"trainer '{trainer}' has no setting '{next(iter(renamed))}'")
+    return Recipe(parts["collection"].whole(), parts["network"], parts["fit"])
+
+
+def gathered(environment: Environment, recipe: Recipe, progress: Progress = lambda done: None) -> Collected:
+    """The data a recipe asks for; `progress` counts transitions."""
+    how = recipe.collection
+    if how.policy == "all":
+        return every_transition(environment)
+    assert how.transitions is not None and how.epsilon is not None and how.episode_steps is not None
+    policy = exploration(environment, how.policy, how.epsilon)
+    steps, seed = how.episode_steps, recipe.fit.seed
+    return collect(environment, policy, how.transitions, episode_steps=steps, seed=seed, progress=progress)
+
+
+def trained(
+    environment: Environment, recipe: Recipe, data: Collected, progress: Progress = lambda done: None
+) -> TrainedMLP:
+    """The model a recipe makes of its data; `progress` counts epochs."""
+    made = train_mlp(environment, data, recipe.network, recipe.fit, progress)
+    return TrainedMLP(made.model, {**made.card, "collect": {**asdict(recipe.collection), "seed": recipe.fit.seed}})

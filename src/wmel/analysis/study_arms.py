@@ -1,0 +1,117 @@
+"""From the cells of a study to comparisons: seeds pooled arm by arm, mismatches refused by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from wmel.analysis.arms import Arms
+from wmel.analysis.pooled_gap import PooledGap, pooled_gap
+from wmel.contract.cell import FLOOR, ORACLE, CellResult
+from wmel.contract.run import Run
+from wmel.episodes import stacked
+from wmel.errors import BadInput
+
+
+@dataclass(frozen=True, eq=False)
+class StudyComparison:
+    """One setting of a study: its arms over all seeds, and each retrained model on its own."""
+
+    name: str
+    labels: Mapping[str, Any]  # of the setting
+    arm_labels: Mapping[str, Mapping[str, Any]]  # of each model, where it was swept
+    arms: Arms
+    retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
+
+    def claims(self, model: str) -> PooledGap | None:
+        """Of these checkpoints and of this recipe; None where one was trained."""
+        seeds = self.retrained.get(model, ())
+        return pooled_gap(seeds) if len(seeds) > 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The comparisons of a study, and what could not be compared."""
+
+    comparisons: list[StudyComparison]
+    refused: list[str]
+
+
+def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> Compared:
+    """Every setting whose oracle has rows, in the order of the cells."""
+    comparisons, refused = [], []
+    for setting in dict.fromkeys(one.cell.setting for one in results if one.cell.arm != FLOOR):
+        group = [one for one in results if one.cell.setting == setting and one.cell.arm != FLOOR]
+        beneath = [one for one in results if one.cell.arm == FLOOR and one.cell.world == group[0].cell.world]
+        try:
+            made = _comparison(group, beneath, refused, anytime=anytime)
+        except BadInput as error:
+            refused.append(f"{_name(group[0])}: {error}")
+            continue
+        if made is not None:
+            comparisons.append(made)
+    return Compared(comparisons, refused)
+
+
+def pooled(runs: Sequence[Run]) -> Run:
+    """Runs of one arm on several seeds as one; those that differ in more are refused by name."""
+    first = runs[0]
+    for other in runs[1:]:
+        one, another = ({**run.setting, "seeds": None} for run in (first, other))
+        for package in first.versions.keys() & other.versions.keys():
+            one[f"version of {package}"], another[f"version of {package}"] = (
+                run.versions[package] for run in (first, other)
+            )
+        for name in {**one, **another}:
+            if one.get(name) != another.get(name):
+                raise BadInput(
+                    f"seeds {first.seeds[0]} and {other.seeds[0]} cannot be pooled: {name} is {one.get(name)!r} in one "
+                    f"and {another.get(name)!r} in the other"
+                )
+    weights = {run.policy_settings.get("weights") for run in runs}
+    settings = {**first.policy_settings, **({"weights": "retrained for each seed"} if len(weights) > 1 else {})}
+    seeds = tuple(seed for run in runs for seed in run.seeds)
+    return replace(first, policy_settings=settings, seeds=seeds, table=stacked([run.table for run in runs]))
+
+
+def _comparison(
+    group: list[CellResult], beneath: list[CellResult], refused: list[str], *, anytime: bool
+) -> StudyComparison | None:
+    oracles = {one.cell.seed: one.run for one in group if one.cell.arm == ORACLE and one.run is not None}
+    if not oracles:
+        return None
+    learned, retrained = {}, {}
+    for arm in dict.fromkeys(one.cell.arm for one in group if one.cell.arm != ORACLE):
+        cells = [one for one in group if one.cell.arm == arm and one.run is not None and one.cell.seed in oracles]
+        pairs = [_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
+        if not pairs:
+            continue
+        try:
+            learned[arm] = pooled([run for _, run in pairs])
+        except BadInput as error:
+            refused.append(f"{_name(group[0])}: {arm}: {error}")
+            continue
+        if len({run.policy_settings.get("weights") for _, run in pairs}) == len(pairs) > 1:
+            retrained[arm] = pairs
+    floors = [one.run for one in beneath if one.run is not None]
+    cap = sum(one.cell.episodes for one in group if one.cell.arm == ORACLE)
+    arms = Arms(
+        pooled(list(oracles.values())), learned, pooled(floors) if floors else None, {}, cap if anytime else None
+    )
+    own = {one.cell.arm: one.cell.labels for one in group}
+    shared = own[ORACLE]
+    swept = {arm: {key: value for key, value in labels.items() if key not in shared} for arm, labels in own.items()}
+    return StudyComparison(_name(group[0]), shared, swept, arms, retrained)
+
+
+def _shared(oracle: Run, learned: Run) -> tuple[Run, Run]:
+    """Both on the episodes both ran."""
+    seeds = np.intersect1d(oracle.table["episode_seed"], learned.table["episode_seed"])
+    one, other = (replace(run, table=run.table.of_seeds(seeds)) for run in (oracle, learned))
+    return one, other
+
+
+def _name(one: CellResult) -> str:
+    """The setting's name: the cell's without arm and seed."""
+    return one.cell.name.rsplit("/", 2)[0]

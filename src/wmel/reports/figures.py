@@ -1,0 +1,122 @@
+"""The figures of a study, drawn with Plotly: every gap as a forest, and curves over what was swept."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from wmel.reports.figure_style import FAINT, GREY, axis, layout, lines_of, mark, titled
+from wmel.reports.study_curves import Curve, Point, study_curves
+from wmel.reports.study_envelope import StudyRecord
+from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
+
+ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
+WIDE = 30  # values whose ends are this many times apart are drawn on a logarithmic axis
+
+
+def forest(record: StudyRecord) -> go.Figure:
+    """One row per gap, with its interval, marked by its verdict; the shaded band counts as no gap."""
+    gaps = study_gaps(record)
+    figure = go.Figure(layout=layout(150 + ROW * max(len(gaps), 2)))
+    for verdict in dict.fromkeys(gap.entry.verdict for gap in gaps):
+        rows = [row for row, gap in enumerate(gaps) if gap.entry.verdict == verdict]
+        points = [_point(gaps[row], row) for row in rows]
+        figure.add_scatter(
+            x=[point.value for point in points],
+            y=rows,
+            error_x=_bars(points),
+            mode="markers",
+            name=html.escape(verdict),
+            marker=mark(verdict),
+            hovertext=[_told(gaps[row], point) for row, point in zip(rows, points, strict=True)],
+            hoverinfo="text",
+        )
+    delta = equivalence_margin(record)
+    if delta is not None:
+        figure.add_vrect(-delta, delta, fillcolor=FAINT, line_width=0, layer="below")
+    figure.add_vline(0, line={"color": GREY, "width": 1.5})
+    names = [html.escape(_short(f"{gap.comparison.name} · {gap.model}")) for gap in gaps]
+    ends = [end for gap in gaps for end in (gap.entry.gap_ci_low, gap.entry.gap_ci_high)]
+    reach = [max(min([*ends, -0.2]), -1) - 0.05, min(max([*ends, 0.2]), 1) + 0.05]
+    figure.update_xaxes(title="gap: oracle's success less the model's (share of episodes)", range=reach)
+    figure.update_yaxes(tickvals=list(range(len(gaps))), ticktext=names, range=[max(len(gaps), 2) - 0.4, -0.6])
+    return figure
+
+
+def curves(record: StudyRecord) -> list[go.Figure]:
+    """For every number the study swept: success of each arm above, the gap of each model below."""
+    drawn = study_curves(record)
+    lines = lines_of(dict.fromkeys(model for curve in drawn for model in (*curve.gap, *curve.success)))
+    return [_curve(curve, lines) for curve in drawn]
+
+
+def as_json(figure: go.Figure) -> str:
+    """The figure's data, harmless inside a script element."""
+    return str(figure.to_json()).replace("<", "\\u003c")
+
+
+def plotly_javascript() -> str:
+    """All of plotly.js, with the line ends a browser hashes."""
+    return get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
+    has_gap, values = any(curve.gap.values()), curve.values
+    figure = go.Figure(layout=layout(640 if has_gap else 400))
+    for arm, points in curve.success.items():
+        _draw(figure, arm, points, yaxis="y", **lines[arm])
+    for model, points in curve.gap.items():
+        _draw(figure, model, points, yaxis="y2", showlegend=model not in curve.success, **lines[model])
+    spread = values[0] > 0 and values[-1] / values[0] >= WIDE
+    figure.update_xaxes(title=html.escape(titled(curve.label)), type="log" if spread else "linear")
+    if len(values) <= 12:
+        figure.update_xaxes(tickvals=values, ticktext=[f"{value:g}" for value in values])
+    figure.update_layout(
+        title={"text": html.escape(_short(curve.where, 90)), "font": {"size": 15}, "y": 0.98, "yanchor": "top"},
+        margin={"t": 90},
+        xaxis={"anchor": "y2" if has_gap else "y"},
+        yaxis=axis(
+            title="success<br>(share of episodes)", range=[-0.05, 1.05], domain=[0.54, 1] if has_gap else [0, 1]
+        ),
+    )
+    if has_gap:
+        figure.update_layout(yaxis2=axis(title="gap to the oracle<br>(share of episodes)", domain=[0, 0.46]))
+        figure.add_hline(0, line={"color": GREY, "width": 1.5}, yref="y2")
+    return figure
+
+
+def _draw(figure: go.Figure, name: str, points: Sequence[Point], **look: Any) -> None:
+    told = [f"{name} at {point.at:g}: {point.value:.3f} [{point.low:.3f}, {point.high:.3f}]" for point in points]
+    figure.add_scatter(
+        x=[point.at for point in points],
+        y=[point.value for point in points],
+        error_y=_bars(points),
+        name=html.escape(_short(name)),
+        legendgroup=html.escape(name),
+        hovertext=[html.escape(words) for words in told],
+        hoverinfo="text",
+        **look,
+    )
+
+
+def _bars(points: Sequence[Point]) -> dict[str, Any]:
+    above = [max(point.high - point.value, 0) for point in points]
+    below = [max(point.value - point.low, 0) for point in points]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 2, "width": 4}
+
+
+def _point(gap: StudyGap, row: int) -> Point:
+    return Point(row, gap.entry.gap, max(gap.entry.gap_ci_low, -1), min(gap.entry.gap_ci_high, 1))
+
+
+def _told(gap: StudyGap, point: Point) -> str:
+    interval = f"{point.value:+.3f} [{point.low:+.3f}, {point.high:+.3f}] ({gap.entry.gap_method})"
+    return "<br>".join(map(html.escape, (gap.comparison.name, gap.model, interval, gap.entry.verdict)))
+
+
+def _short(name: str, longest: int = LONGEST) -> str:
+    """Both ends of a long name."""
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[1 - half :]}"

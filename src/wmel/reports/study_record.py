@@ -1,0 +1,84 @@
+"""The record of a study, computed from the rows of its cells."""
+
+from collections.abc import Sequence
+
+from wmel.analysis.scorecard import scorecard
+from wmel.analysis.study_arms import Compared, StudyComparison
+from wmel.contract.cell import CellResult
+from wmel.errors import BadInput
+from wmel.reports.cpg_record import cpg_entry
+from wmel.reports.entries import estimate_entry, scorecard_entry
+from wmel.reports.records import run_metadata, stamp
+from wmel.reports.study_envelope import ClaimsEntry, ComparedEntry, ComparisonEntry, MissingEntry, StudyRecord
+from wmel.stats.holm import holm
+
+
+def study_record(
+    name: str, about: str, results: Sequence[CellResult], compared: Compared, *, rescored: str | None = None
+) -> StudyRecord:
+    """All that is said of a study; its rows stay in its store."""
+    refused = list(compared.refused)
+    entries = [_comparison(one, refused) for one in compared.comparisons]
+    adjusted = _holm(entries)
+    return StudyRecord(
+        **stamp(),
+        kind="study",
+        name=name,
+        about=about,
+        cells=len(results),
+        episodes=sum(len(one.run.table) for one in results if one.run is not None),
+        rescored=rescored,
+        comparisons=[_with_holm(entry, adjusted) for entry in entries],
+        missing=[
+            MissingEntry(cell=one.cell.name, episodes=one.missing, reason=one.failure or "not run yet")
+            for one in results
+            if one.missing
+        ],
+        refused=refused,
+    )
+
+
+def _comparison(compared: StudyComparison, refused: list[str]) -> ComparisonEntry:
+    arms, gaps = compared.arms, {}
+    for model in arms.learned:
+        try:
+            claims = compared.claims(model)
+            gaps[model] = ComparedEntry(
+                **cpg_entry(arms, model).model_dump(),
+                mid_p_holm=None,
+                claims=None
+                if claims is None
+                else ClaimsEntry(
+                    these_checkpoints=estimate_entry(claims.these_checkpoints),
+                    this_training_recipe=estimate_entry(claims.this_training_recipe),
+                ),
+            )
+        except BadInput as error:
+            refused.append(f"{compared.name}: {model}: {error}")
+    return ComparisonEntry(
+        name=compared.name,
+        labels=dict(compared.labels),
+        arm_labels={arm: dict(labels) for arm, labels in compared.arm_labels.items()},
+        setting=run_metadata(arms.oracle),
+        scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in arms.by_name.items()},
+        gaps=gaps,
+    )
+
+
+def _holm(entries: list[ComparisonEntry]) -> dict[tuple[str, str], float]:
+    """Adjusted mid-p of every gap that has one, by comparison and model."""
+    found = {
+        (entry.name, model): gap.mid_p.value
+        for entry in entries
+        for model, gap in entry.gaps.items()
+        if gap.mid_p.value is not None
+    }
+    return {key: float(value) for key, value in zip(found, holm(list(found.values())), strict=True)} if found else {}
+
+
+def _with_holm(entry: ComparisonEntry, adjusted: dict[tuple[str, str], float]) -> ComparisonEntry:
+    gaps = {
+        model: gap.model_copy(update={"mid_p_holm": adjusted.get((entry.name, model))})
+        for model, gap in entry.gaps.items()
+    }
+    return entry.model_copy(update={"gaps": gaps})

@@ -1,0 +1,140 @@
+"""The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
+
+from wmel.analysis.labels import shown
+from wmel.reports.cpg_record import EARLY
+from wmel.reports.study_cells import (
+    Cell,
+    Column,
+    StudyTable,
+    estimate_cell,
+    metric_bounds,
+    metric_cell,
+    p_value_cell,
+    undefined,
+)
+from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
+from wmel.reports.study_gaps import StudyGap, gaps_of, study_gaps
+from wmel.stats.estimate import Estimate
+
+
+def summary_table(record: StudyRecord) -> StudyTable:
+    """Every gap in a line."""
+    numbers = ("gap", "95% interval", "mid-p", "Holm mid-p", "n")
+    columns = (Column("comparison", False), Column("model", False), Column("verdict", False), *map(Column, numbers))
+    rows = tuple(
+        (
+            Cell(gap.comparison.name),
+            Cell(gap.model),
+            Cell(gap.entry.verdict),
+            Cell(f"{gap.entry.gap:+.3f}"),
+            Cell(shown(_interval(gap))),
+            p_value_cell(gap.entry.mid_p.value, gap.entry.mid_p.reason),
+            _adjusted(gap),
+            Cell(_episodes(gap)),
+        )
+        for gap in study_gaps(record)
+    )
+    return StudyTable("Every gap of the study", columns, rows, names=2)
+
+
+def arms_table(comparison: ComparisonEntry) -> StudyTable:
+    """What each arm reached and cost."""
+    metrics = {
+        "steps to success": ("average_steps_to_success", 1),
+        "compute/decision": ("average_compute_per_decision", 1),
+        "latency ms": ("average_planning_latency_ms", 2),
+        "return": ("average_return", 1),
+        "pre-solved": ("pre_solved_rate", 3),
+        "errors": ("error_rate", 3),
+    }
+    columns = (Column("arm", False), *map(Column, ("success", "95% CI", *metrics, "n")))
+    rows = tuple(
+        (
+            Cell(arm),
+            metric_cell(card, "success_rate"),
+            metric_bounds(card, "success_rate"),
+            *(metric_cell(card, name, digits) for name, digits in metrics.values()),
+            Cell(str(card.episodes)),
+        )
+        for arm, card in comparison.scorecards.items()
+    )
+    return StudyTable(f"Arms of {comparison.name}", columns, rows)
+
+
+def gaps_table(comparison: ComparisonEntry) -> StudyTable:
+    """The gap of each model, with all that is known of it."""
+    gaps = gaps_of(comparison)
+    rules = sorted({gap.verdict.rule for gap in gaps})
+    pooled = any(gap.entry.claims is not None for gap in gaps)
+    claims = ("these checkpoints", "this training recipe") if pooled else ()
+    numbers = ("mid-p", "Holm mid-p", "only oracle / only model", "relative loss", "return gap")
+    columns = (
+        Column("model", False),
+        Column("gap"),
+        Column("95% interval"),
+        Column("method", False),
+        Column(f"verdict ({' or '.join(rules)})", False),
+        Column("verdict (paper)", False),
+        *map(Column, (*numbers, *claims, "n that decides")),
+    )
+    rows = tuple(_gap_row(gap, pooled=pooled, rule_named=len(rules) > 1) for gap in gaps)
+    return StudyTable(f"Gaps of {comparison.name}", columns, rows)
+
+
+def missing_table(record: StudyRecord) -> StudyTable:
+    """Cells that are not whole."""
+    columns = (Column("cell", False), Column("episodes missing"), Column("reason", False))
+    rows = tuple((Cell(one.cell), Cell(str(one.episodes)), Cell(one.reason)) for one in record.missing)
+    return StudyTable("Cells that are not whole", columns, rows)
+
+
+def verdict_reasons(comparison: ComparisonEntry) -> list[str]:
+    """Every verdict of every model, by every rule it was judged by."""
+    return [
+        f"{gap.model}: {verdict.label} ({rule}): {verdict.reason}"
+        for gap in gaps_of(comparison)
+        for rule, verdict in gap.entry.verdicts.items()
+    ]
+
+
+def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[Cell, ...]:
+    entry, claims = gap.entry, gap.entry.claims
+    only, once = (entry.oracle_only, entry.learned_only), undefined("one seed was trained")
+    both = (once, once)
+    if claims is not None:
+        both = (estimate_cell(claims.these_checkpoints), estimate_cell(claims.this_training_recipe))
+    return (
+        Cell(gap.model),
+        Cell(f"{entry.gap:+.3f}"),
+        Cell(shown(_interval(gap))),
+        Cell(entry.gap_method),
+        Cell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
+        undefined(EARLY) if entry.verdict_paper is None else Cell(entry.verdict_paper),
+        p_value_cell(entry.mid_p.value, entry.mid_p.reason),
+        _adjusted(gap),
+        undefined("the arms are not paired") if None in only else Cell(f"{only[0]} / {only[1]}"),
+        estimate_cell(entry.relative_loss),
+        estimate_cell(entry.return_gap, 2),
+        *(both if pooled else ()),
+        _deciding(gap),
+    )
+
+
+def _deciding(gap: StudyGap) -> Cell:
+    if gap.verdict.n_that_decides is not None:
+        return Cell(str(gap.verdict.n_that_decides))
+    return undefined("no number of episodes is known to decide") if gap.is_open else Cell("decided")
+
+
+def _adjusted(gap: StudyGap) -> Cell:
+    return p_value_cell(gap.entry.mid_p_holm, gap.entry.mid_p.reason or "it was not adjusted")
+
+
+def _interval(gap: StudyGap) -> Estimate:
+    entry = gap.entry
+    return Estimate(entry.gap, entry.gap_ci_low, entry.gap_ci_high, entry.n_episodes_oracle, entry.gap_method)
+
+
+def _episodes(gap: StudyGap) -> str:
+    """Episodes per arm, once where both have as many."""
+    return " / ".join(map(str, dict.fromkeys((gap.entry.n_episodes_oracle, gap.entry.n_episodes_learned))))

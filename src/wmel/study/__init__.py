@@ -1,0 +1,1 @@
+"""Experiments as data: what a study file asks for, run, stored and resumed."""

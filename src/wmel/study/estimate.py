@@ -1,0 +1,127 @@
+"""How long a study will take: a few episodes of each kind of cell are run, and the rest is counted from them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wmel.contract.cell import Cell
+from wmel.study.build import Block, Places, built_environment, model_folder
+from wmel.study.cells import Training, trainings_of
+from wmel.study.plan import missing_blocks
+from wmel.study.store import Store
+from wmel.study.train import TrainingJob
+
+FEW, MORE = 2, 8  # episodes tried
+TRANSITIONS, EPOCHS = 400, 4  # tried of a training
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is left of a study."""
+
+    cells: int
+    whole: int  # cells of which nothing is missing
+    episodes: int
+    models: int
+    seconds: float
+
+
+def forecast(
+    cells: list[Cell], store: Store, places: Places, block: int, workers: int, say: Callable[[str], None]
+) -> Forecast:
+    """Try every kind of cell that is not stored, the models untrained; times add up, and are shared by workers."""
+    models = [TrainingJob(one, store.models) for one in trainings_of(cells).values()]
+    untrained = [job for job in models if not job.is_done]
+    seconds = _training_seconds([job.training for job in untrained])
+    blocks = [(cell, missing_blocks(store, cell, places, block)) for cell in cells]
+    tried: dict[tuple[str, str], Any] = {}
+    for cell, jobs in blocks:
+        kind = (cell.setting, cell.arm)
+        if jobs and kind not in tried:
+            say(f"trying {cell.name}")
+            tried[kind] = _block_seconds(cell, places)
+        seconds += sum(tried[kind](job) for job in jobs)
+    left = [jobs for _, jobs in blocks if jobs]
+    episodes = sum(job.count for jobs in left for job in jobs)
+    return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), seconds / max(1, workers))
+
+
+def _block_seconds(cell: Cell, places: Places) -> Callable[[Block], float]:
+    """The time of a block by its size: a line through two that were run, and what timing decisions takes in the first.
+
+    A model that is not trained yet costs what an untrained one of its shape does.
+    """
+    few, more = min(FEW, cell.episodes), min(MORE, cell.episodes)
+    runner = replace(_tried_block(cell, places).runner, timed_decisions=0)
+    one = _seconds(lambda: replace(runner, episodes=few).run())
+    other = _seconds(lambda: replace(runner, episodes=more).run())
+    timed = _seconds(lambda: replace(runner, episodes=more, timed_decisions=100).run())
+    each = max(0.0, (other - one) / (more - few)) if more > few else 0.0
+    fixed = max(0.0, other - each * more)
+    return lambda block: fixed + each * block.count + (max(0.0, timed - other) if block.first == 0 else 0.0)
+
+
+def _tried_block(cell: Cell, places: Places) -> Block:
+    folder = model_folder(cell, places)
+    if folder is None or (folder / "card.json").exists():
+        return Block(cell, 0, cell.episodes, places)
+    stand_in = Block(replace(cell, model=None), 0, cell.episodes, places)
+    from wmel.training.mlp import blank_mlp, mlp_model  # torch is needed only here
+    from wmel.training.recipes import recipe
+
+    world, asked = stand_in.runner.environment, cell.model or {}
+    how = recipe(world, asked["trainer"], **_tuples(asked["settings"]))
+    model = mlp_model(world, blank_mlp(world, how.network))
+    planner = {name: value for name, value in (cell.planner or {}).items() if name != "name"}
+    return _with_model(stand_in, world, (cell.planner or {})["name"], planner, model)
+
+
+def _with_model(block: Block, world: Any, name: str, planner: dict[str, Any], model: Any) -> Block:
+    from wmel import catalog
+
+    policy = catalog.policy(name, world, **planner, model=model)
+    made = Block(block.cell, block.first, block.count, block.places)
+    made.__dict__["runner"] = replace(block.runner, policy=policy)
+    return made
+
+
+def _training_seconds(trainings: list[Training]) -> float:
+    """Of all of them; those that differ in their seed alone take as long as each other."""
+    tried: dict[str, float] = {}
+    for one in trainings:
+        kind = replace(one, settings={**one.settings, "seed": 0}).key
+        tried[kind] = tried.get(kind) or _one_training_seconds(one)
+    return sum(tried[replace(one, settings={**one.settings, "seed": 0}).key] for one in trainings)
+
+
+def _one_training_seconds(training: Training) -> float:
+    """Some transitions collected and some epochs fitted, and the rest in proportion."""
+    from wmel.training.recipes import gathered, recipe, trained
+
+    world = built_environment(training.environment, training.environment_settings)
+    how = recipe(world, training.trainer, **_tuples(training.settings))
+    wanted, epochs = how.collection.transitions, how.fit.epochs
+    fewer = None if wanted is None else min(wanted, TRANSITIONS)
+    few = replace(how, collection=replace(how.collection, transitions=fewer))
+    begin = time.perf_counter()
+    data = gathered(world, few)
+    collected = time.perf_counter() - begin
+    short = replace(few, fit=replace(few.fit, epochs=EPOCHS, patience=None))
+    trained(world, short, data)
+    fitted = time.perf_counter() - begin - collected
+    again = _seconds(lambda: trained(world, short, data))
+    scale = 1.0 if wanted is None or fewer is None else wanted / fewer
+    epoch = min(fitted, again) / EPOCHS * scale
+    passes = sum(training.checkpoints) if training.checkpoints else epochs
+    return collected * scale + epoch * passes
+
+
+def _tuples(settings: Any) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin

@@ -1,0 +1,1 @@
+"""Ways to have jobs done, in any order."""

@@ -1,0 +1,112 @@
+"""What rows were made with: versions, machine, code. It does not decide what they are, and says when it has changed."""
+
+import inspect
+import platform
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import wmel
+from wmel import catalog
+from wmel.contract.cell import Cell
+from wmel.contract.run import Run
+from wmel.errors import WmelError
+from wmel.registry import Registry
+from wmel.threads import threads
+
+ROOT = Path(wmel.__file__).parent
+LOOP = ("arrays.py", "episodes.py", "randomness.py", "contract", "closed_loop", "models", "policies")
+SECONDS_FOR_GIT = 5
+COMPARED = ("versions", "code", "weights")  # of which a difference is named when a study goes on
+
+
+def provenance(cell: Cell, run: Run) -> dict[str, Any]:
+    """Of a run of a cell."""
+    return {
+        "versions": dict(run.versions),
+        "code": code_of(cell),
+        "weights": run.policy_settings.get("weights"),
+        "machine": {"cpu": _cpu()[0], "flags": _cpu()[1], "system": platform.platform(), "threads": threads()},
+        "git": _git(),
+    }
+
+
+def code_of(cell: Cell) -> dict[str, str]:
+    """Hashes of the files the parts of a cell are written in, and of the loop that runs them."""
+    planner = None if cell.planner is None else cell.planner["name"]
+    named: list[tuple[str, Registry, str | None]] = [
+        ("environment", catalog.ENVIRONMENTS, cell.environment),
+        ("planner", catalog.PLANNERS, planner),
+        ("objective", catalog.OBJECTIVES, cell.objective),
+        ("perturbation", catalog.PERTURBATIONS, cell.perturbation),
+        ("model", catalog.MODELS, None if cell.model is None else cell.model.get("object")),
+    ]
+    found = {kind: _source_hash(registry, name) for kind, registry, name in named if name is not None}
+    return {"loop": _loop_hash(), **{kind: digest for kind, digest in found.items() if digest is not None}}
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What has changed of what is compared, in words; a package that only one of them used does not count."""
+    found = []
+    for name in COMPARED:
+        one, other = then.get(name), now.get(name)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            shared = [key for key in one if key in other and one[key] != other[key]]
+            found += [f"{name} of {key} ({_short(one[key])}, now {_short(other[key])})" for key in shared]
+        elif one is not None and other is not None and one != other:
+            found.append(f"{name} ({_short(one)}, now {_short(other)})")
+    return found
+
+
+def _short(value: Any) -> str:
+    return str(value)[:12]
+
+
+@cache
+def _loop_hash() -> str:
+    digest = sha256()
+    for place in LOOP:
+        for path in sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place]:
+            digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _source_hash(registry: Registry, name: str) -> str | None:
+    """Of the file a part is written in; None where there is none to read."""
+    try:
+        found = registry.load(name)
+        made = getattr(found, "func", found)  # a maker of several parts is told which
+        file = inspect.getsourcefile(made if callable(made) else type(made))
+    except (WmelError, TypeError, OSError):
+        return None
+    return None if file is None else sha256(Path(file).read_bytes()).hexdigest()
+
+
+@cache
+def _cpu() -> tuple[str, list[str]]:
+    """Its name, and which vector instructions it has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor(), []
+    said = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
+    flags = sorted(flag for flag in said.get("flags", "").split() if flag.startswith(("avx", "fma")))
+    return said.get("model name", platform.processor()), flags
+
+
+@cache
+def _git() -> dict[str, Any] | None:
+    """Commit and whether anything differs from it, where the current folder is in a repository."""
+
+    def said(*words: str) -> str:
+        return subprocess.check_output(
+            ["git", *words], text=True, stderr=subprocess.DEVNULL, timeout=SECONDS_FOR_GIT
+        ).strip()
+
+    try:
+        return {"commit": said("rev-parse", "HEAD"), "dirty": bool(said("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

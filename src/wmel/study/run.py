@@ -1,0 +1,148 @@
+"""Running what is missing of a study: models first, then blocks of episodes, through one executor."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
+from typing import Any
+
+from wmel.contract.cell import Cell
+from wmel.errors import BadInput, CannotWrite
+from wmel.study.build import Block, Places, ran
+from wmel.study.cells import trainings_of
+from wmel.study.check import check_cells
+from wmel.study.executors.outcome import Failure
+from wmel.study.executors.processes import processes
+from wmel.study.executors.serial import serial
+from wmel.study.plan import changed_cells, missing_blocks
+from wmel.study.rounds import rounds
+from wmel.study.spec import StudySpec
+from wmel.study.store import Store
+from wmel.study.train import TrainingJob, train
+
+Executor = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[tuple[Any, Any]]]
+
+
+@dataclass(frozen=True)
+class How:
+    """What of a study to run, and how."""
+
+    only: str | None = None  # a pattern of cell names
+    limit: int | None = None  # cells
+    workers: int | None = None  # processes; None: this one
+    anytime: bool = False
+    when_changed: str | None = None  # rerun or keep rows that were made with something else; None: refuse
+
+    @property
+    def executor(self) -> Executor:
+        return serial if self.workers is None else partial(processes, workers=self.workers)
+
+
+@dataclass(eq=False)
+class Watch:
+    """Who is told what happens: totals once they are known, then every model and every block."""
+
+    begin: Callable[[str, int, str], None] = lambda title, total, unit: None
+    done: Callable[[float], None] = lambda count: None
+    say: Callable[[str], None] = lambda line: None
+
+
+@dataclass(eq=False)
+class Summary:
+    """What came of it."""
+
+    episodes: int = 0  # run now
+    trained: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def chosen_cells(cells: list[Cell], how: How) -> list[Cell]:
+    """Those of a pattern, the first so many."""
+    found = [cell for cell in cells if how.only is None or fnmatch(cell.name, how.only)]
+    if not found:
+        raise BadInput(f"no cell is called like {how.only!r}; cells are called like {cells[0].name!r}")
+    return found[: how.limit]
+
+
+def run_study(spec: StudySpec, cells: list[Cell], store: Store, how: How, watch: Watch) -> Summary:
+    """Run what is missing of the chosen cells; whatever fails is written beside the rest, which goes on."""
+    mine, places, summary = chosen_cells(cells, how), Places(store.models, spec.folder), Summary()
+    check_cells(mine)
+    with store.locked():
+        store.write_manifest(spec.study.name, spec.study.about, spec.text, cells, anytime=how.anytime)
+        for cell in mine:
+            for wrong in store.drop_damaged(cell):
+                watch.say(f"{wrong}: it is run again")
+        _settle_changed(store, mine, places, how, watch)
+        unable = _train(store, mine, how, watch, summary)
+        able = [cell for cell in mine if _training_key(cell) not in unable]
+        for cell in mine:
+            if _training_key(cell) in unable:
+                _failed(store, cell, "its model", unable[_training_key(cell)], summary)
+        if how.anytime:
+            for jobs in rounds(store, able, places, spec.study.block):
+                _run(jobs, store, how, watch, summary)
+        else:
+            jobs = [block for cell in able for block in missing_blocks(store, cell, places, spec.study.block)]
+            _run(jobs, store, how, watch, summary)
+    return summary
+
+
+def _settle_changed(store: Store, cells: list[Cell], places: Places, how: How, watch: Watch) -> None:
+    changed = changed_cells(store, cells, places)
+    if not changed:
+        return
+    said = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
+    if how.when_changed is None:
+        raise BadInput(f"{said}: run them again with --rerun changed, or let them stand with --keep")
+    for one in changed:
+        if how.when_changed == "rerun" or not one.is_whole:  # rows of a cell are never mixed
+            store.drop(one.cell)
+    watch.say(f"{said}: {'they are run again' if how.when_changed == 'rerun' else 'whole ones are kept'}")
+
+
+def _training_key(cell: Cell) -> str | None:
+    found = trainings_of([cell])
+    return next(iter(found), None)
+
+
+def _train(store: Store, cells: list[Cell], how: How, watch: Watch, summary: Summary) -> dict[str | None, str]:
+    """Train what is missing; why some could not be, by key."""
+    jobs = [TrainingJob(training, store.models) for training in trainings_of(cells).values()]
+    jobs = [job for job in jobs if not job.is_done]
+    unable: dict[str | None, str] = {}
+    if jobs:
+        watch.begin("training", len(jobs), "models")
+    for job, outcome in how.executor(train, jobs):
+        if isinstance(outcome, Failure):
+            watch.say(f"{job.name}: {outcome.reason}")
+            unable[job.training.key] = outcome.reason
+        else:
+            summary.trained += 1
+        watch.done(1)
+    return unable
+
+
+def _run(jobs: list[Block], store: Store, how: How, watch: Watch, summary: Summary) -> None:
+    if jobs:
+        watch.begin("running", sum(job.count for job in jobs), "episodes")
+    for cell in {job.cell.key: job.cell for job in jobs}.values():
+        store.forget_failure(cell)
+    for job, outcome in how.executor(ran, jobs):
+        if isinstance(outcome, Failure):
+            _failed(store, job.cell, job.name, outcome.reason, summary)
+        else:
+            try:
+                store.write_block(job, outcome)
+                summary.episodes += job.count
+            except CannotWrite as error:
+                summary.failures.append(str(error))
+        watch.done(job.count)
+
+
+def _failed(store: Store, cell: Cell, where: str, reason: str, summary: Summary) -> None:
+    summary.failures.append(f"{where}: {reason}" if where != "its model" else f"{cell.name}: its model: {reason}")
+    try:
+        store.write_failure(cell, where, reason)
+    except CannotWrite as error:
+        summary.failures.append(str(error))

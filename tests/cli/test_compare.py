@@ -1,0 +1,188 @@
+import json
+from dataclasses import fields
+
+import pytest
+
+from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
+from wmel.analysis.arms import Arms
+from wmel.cli import compare
+from wmel.contract.cell import Cell, CellResult
+from wmel.contract.run import SweepPoint
+from wmel.models.oracle import Oracle
+from wmel.reports.compare_record import ComparisonRecord
+from wmel.reports.cpg_record import write_comparison
+from wmel.study.load import LoadedStudy
+
+MAZE = catalog.environment("maze_toy")
+ROOMS = catalog.environment("two_room_toy")
+
+
+def run_in(world, policy="random", episodes=4, horizon=60, **settings):
+    acting = catalog.policy(policy, world) if isinstance(policy, str) else policy
+    return BenchmarkRunner(world, acting, episodes, horizon, timed_decisions=0, **{"seed": 0, **settings}).run()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Records of small runs, a sweep, and two comparisons of models."""
+    folder = tmp_path_factory.mktemp("compared")
+    runs = {
+        "good": run_in(MAZE, "tabular-world-model", 20),
+        "poor": run_in(MAZE, episodes=16),
+        "short": run_in(MAZE),
+        "long": run_in(MAZE, horizon=70),
+        "later": run_in(MAZE, seed=3),
+        "elsewhere": run_in(ROOMS),
+    }
+    for name, run in runs.items():
+        write_record(folder / f"{name}.json", run_record(run))
+    point = SweepPoint(20, runs["good"])
+    write_record(folder / "sweep.json", sweep_record([point], epsilon=0.01))
+    models = {"oracle": None, "truth": Oracle(MAZE), "still": lambda state, action: state * 0}
+    arms = {name: run_in(MAZE, catalog.policy("cem", MAZE, model=model)) for name, model in models.items()}
+    for name, learned in {"cpg-a": ("truth", "still"), "cpg-b": ("truth",)}.items():
+        cap = 20 if name == "cpg-b" else None
+        made = Arms(arms["oracle"], {model: arms[model] for model in learned}, runs["short"], {}, cap)
+        write_comparison(folder / name, made)
+    (folder / "empty").mkdir()
+    (folder / "notes.txt").write_text("nothing")
+    return folder
+
+
+def test_a_drop_is_said_written_and_fails(wmel_command, folder):
+    line = "compare good.json poor.json --fail-if-worse 0.5 --output compared.json"
+    done = wmel_command(*line.split(), cwd=folder)
+    assert done.returncode == 1
+    assert done.stderr.startswith("wmel: maze_toy: success is lower in B by ") and "0.5 fails" in done.stderr
+    assert (
+        "B succeeds less often than A" in done.stdout and "policy: tabular-world-model in A, random in B" in done.stdout
+    )
+    assert "only in A, left out: 4 episodes (seeds 16, 17, 18, 19)" in done.stdout
+    record = ComparisonRecord.model_validate_json((folder / "compared.json").read_text())
+    (one,) = record.tasks
+    rows = {name: json.loads((folder / f"{name}.json").read_text())["results"] for name in ("good", "poor")}
+    won = [{row["episode_seed"] for row in rows[name][:16] if row["success"]} for name in ("good", "poor")]
+    assert one.outcomes is not None and record.fail_if_worse is not None
+    assert (one.outcomes.only_a, one.outcomes.only_b) == (len(won[0] - won[1]), len(won[1] - won[0]))
+    assert one.success_delta.value == (len(won[1]) - len(won[0])) / 16 and one.unmatched_a.episodes == 4
+    assert record.fail_if_worse.worse == ["maze_toy"] and record.kind == "comparison"
+
+
+def test_a_run_against_itself_passes_and_says_what_it_could_not_have_shown(wmel_command, folder):
+    done = wmel_command("compare", "good.json", "good.json", "--fail-if-worse", "0.05", cwd=folder)
+    assert done.returncode == 0 and not done.stderr
+    assert "+0.000" in done.stdout and "no difference of success is shown on 20 pairs" in done.stdout
+    assert "20 pairs show a drop from 0.32 on (80% power)" in done.stdout
+
+
+def test_without_a_bound_a_drop_is_no_failure(wmel_command, folder):
+    done = wmel_command("compare", "good.json", "poor.json", cwd=folder)
+    assert done.returncode == 0 and not done.stderr and "80% power" not in done.stdout
+
+
+def test_quiet_prints_nothing_but_what_is_worse(wmel_command, folder):
+    done = wmel_command("compare", "poor.json", "good.json", "--fail-if-worse", "0.05", "--quiet", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = wmel_command("compare", "good.json", "poor.json", "--fail-if-worse", "0.05", "--quiet", cwd=folder)
+    assert done.returncode == 1 and not done.stdout and len(done.stderr.splitlines()) == 1
+
+
+def test_comparisons_of_models_are_compared_arm_by_arm(wmel_command, folder):
+    done = wmel_command("compare", "cpg-a", "cpg-b/cpg.json", "--output", "arms.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    record = ComparisonRecord.model_validate_json((folder / "arms.json").read_text())
+    assert [one.task for one in record.tasks] == ["oracle", "truth", "random"]
+    assert all(one.success_delta.value == 0 and one.pairs == 4 for one in record.tasks)
+    assert len(record.notes) == 1 and record.notes[0].startswith("B: pairs were added until its gaps were decided")
+    assert record.only_in_a == ["still"] and "only in A: still" in done.stdout
+
+
+def test_an_arm_is_a_run_like_any_other(wmel_command, folder):
+    done = wmel_command("compare", "cpg-a/oracle.json", "cpg-a/still.json", cwd=folder)
+    assert done.returncode == 0 and "model: oracle in A, <lambda> in B" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("good.json absent.json", "cannot read absent.json"),
+        ("notes.txt good.json", "notes.txt is not JSON"),
+        ("good.json sweep.json", "sweep.json is a sweep"),
+        ("good.json empty", "empty holds neither cpg.json nor study.json"),
+        ("good.json cpg-a", "good.json is a run and cpg-a is a comparison of models"),
+        ("good.json later.json", "share no episode: seeds 0, 1, 2, ... in A and 300000, 300001, 300002, ... in B"),
+        ("short.json long.json", "horizon is 60 in A and 70 in B"),
+        ("short.json elsewhere.json", "environment is maze_toy in A and two_room_toy in B"),
+        ("good.json good.json --fail-if-worse 0", "a drop of success in (0, 1], got 0"),
+        ("good.json good.json --fail-if-worse 1.5", "a drop of success in (0, 1], got 1.5"),
+        ("good.json good.json --fail-if-worse nan", "a drop of success in (0, 1], got nan"),
+        ("good.json good.json --fail-if-worse much", "'much' is not a number"),
+        ("good.json poor.json --output poor.json", "would overwrite what is compared"),
+        ("good.json poor.json --output empty", "it is a folder"),
+    ],
+)
+def test_bad_input_is_one_line(wmel_command, folder, line, words):
+    done = wmel_command("compare", *line.split(), cwd=folder)
+    assert done.returncode == 2 and not done.stdout
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def cell_result(seed, *, policy="tabular-world-model", perturb_prob=0.0, missing=0, ran=True):
+    """A cell of a study of the maze with its run."""
+    run = run_in(MAZE, policy, seed=seed, perturb_prob=perturb_prob)
+    known = {
+        "environment": "maze_toy",
+        "environment_settings": {},
+        "planner": {"name": "random-shooting"},
+        "arm": "oracle",
+        "perturbation": "env-default",
+        "perturb_prob": perturb_prob,
+        "seed": seed,
+        "episodes": 4,
+        "labels": {"perturbation_probability": perturb_prob},
+    }
+    cell = Cell.from_data(dict.fromkeys(one.name for one in fields(Cell)) | known)
+    return CellResult(cell, run if ran else None, missing)
+
+
+@pytest.fixture
+def studies(monkeypatch, tmp_path):
+    """Folders of studies that hold what they are given."""
+    held = {}
+    monkeypatch.setattr("wmel.study.load.load_study", lambda folder: held[folder])
+
+    def study(name, *results, anytime=False):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.json").write_text("{}")
+        held[tmp_path / name] = LoadedStudy(name, "", anytime, list(results), [])
+        return tmp_path / name
+
+    return study
+
+
+def test_seeds_of_a_study_are_pooled_by_arm(studies, capsys):
+    a = studies("a", *(cell_result(seed) for seed in (0, 1)))
+    b = studies(
+        "b",
+        *(cell_result(seed, policy="random") for seed in (1, 2)),
+        cell_result(0, ran=False, missing=4),
+        anytime=True,
+    )
+    assert compare.compare(a, b, fail_if_worse=0.05) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "maze_toy/random-shooting/env-default/oracle: no difference of success is shown on 4 pairs" in said
+    assert "only in A, left out: 4 episodes (seeds 0, 1, 2, 3)" in said
+    assert "no drop would be shown by 4 pairs" in said and "B: 4 episodes of the study are not stored" in said
+    assert "B: pairs were added until its gaps were decided" in said
+
+
+def test_cells_of_one_name_are_told_apart_by_what_the_study_sweeps(studies, tmp_path):
+    results = [cell_result(seed, perturb_prob=share) for seed in (0, 1) for share in (0.0, 0.5)]
+    a, b = studies("a", *results), studies("b", *results)
+    assert compare.compare(a, b, output=tmp_path / "compared.json", quiet=True) == 0
+    record = ComparisonRecord.model_validate_json((tmp_path / "compared.json").read_text())
+    assert [one.task.rpartition("/")[2] for one in record.tasks] == [
+        "perturbation_probability=0.0",
+        "perturbation_probability=0.5",
+    ]
+    assert all(one.pairs == 8 for one in record.tasks)

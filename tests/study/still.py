@@ -1,0 +1,5 @@
+"""A model in which nothing ever moves."""
+
+
+def dynamics(state, action):
+    return state

@@ -1,0 +1,111 @@
+"""Kills, dead workers and full disks: nothing is lost, nothing is doubled, the rest goes on."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.study.studies import LEARNED, outcomes, started, written
+from wmel.errors import WmelError
+from wmel.study.executors.outcome import Failure
+from wmel.study.executors.processes import processes
+from wmel.study.executors.serial import serial
+
+KILLS = int(os.environ.get("WMEL_KILLS", "5"))
+
+
+@pytest.fixture(scope="module")
+def unkilled(tmp_path_factory):
+    """A study that trains and runs for some seconds, its rows, and how long it took."""
+    folder = tmp_path_factory.mktemp("unkilled")
+    text = LEARNED.replace("epochs = 20", "epochs = 300").replace("episodes = 4", "episodes = 60")
+    path = written(folder, text.replace("candidates = 20", "candidates = 100").replace("block = 2", "block = 10"))
+    begin = time.monotonic()
+    assert started(path, folder / "store").wait(timeout=120) == 0
+    return path, outcomes(folder / "store"), time.monotonic() - begin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--executor", "processes", "--workers", "2")], ids=["serial", "processes"])
+def test_killed_anywhere_it_goes_on_to_the_same_rows(unkilled, tmp_path, options):
+    path, expected, seconds = unkilled
+    rng = random.Random(len(options))
+    for _ in range(KILLS):
+        process = started(path, tmp_path, *options)
+        time.sleep(rng.uniform(0, seconds))
+        process.kill()
+        process.communicate(timeout=30)
+    last = started(path, tmp_path, *options)
+    _, err = last.communicate(timeout=120)
+    assert last.returncode == 0, err
+    assert outcomes(tmp_path) == expected
+    assert not list(tmp_path.rglob("failed.json"))
+
+
+def fatal_for_three(number: int) -> int:
+    if number == 3:
+        os._exit(9)
+    if number == 5:
+        raise WmelError("five is not wanted")
+    if number == 6:
+        raise RuntimeError("six\nbreaks")
+    return number * number
+
+
+def test_a_worker_that_dies_costs_its_own_job_alone():
+    outcome = dict(processes(fatal_for_three, range(9), 2))
+    assert {number: one for number, one in outcome.items() if not isinstance(one, Failure)} == {
+        number: number * number for number in (0, 1, 2, 4, 7, 8)
+    }
+    assert "worker died" in outcome[3].reason
+    assert outcome[5].reason == "five is not wanted" and outcome[6].reason == "RuntimeError: six breaks"
+
+
+def test_in_one_process_a_job_that_breaks_costs_itself_alone():
+    outcome = dict(serial(fatal_for_three, [1, 5, 6, 7]))
+    assert outcome[1] == 1 and outcome[7] == 49 and isinstance(outcome[5], Failure) and isinstance(outcome[6], Failure)
+
+
+def threads_of(number: int) -> str:
+    return os.environ["OMP_NUM_THREADS"]
+
+
+def test_workers_have_one_thread_each_and_leave_ours_alone():
+    before = os.environ.get("OMP_NUM_THREADS")
+    assert [outcome for _, outcome in processes(threads_of, range(3), 2)] == ["1"] * 3
+    assert os.environ.get("OMP_NUM_THREADS") == before
+
+
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=64k tmpfs {folder}
+{python} -c 'from wmel.cli.main import main; main()' study {study} --output {folder}/store
+echo code $?
+mount -o remount,size=64m {folder}
+{python} -c 'from wmel.cli.main import main; main()' study {study} --output {folder}/store
+echo code $?
+{python} -c 'from tests.study.studies import outcomes; import pickle, pathlib, sys
+pickle.dump(outcomes(pathlib.Path("{folder}/store")), open("{result}", "wb"))'
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_said_and_healed_by_a_second_run(tmp_path):
+    import pickle
+
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
+        assert not os.environ.get("CI"), "CI must be able to mount a tmpfs"
+        pytest.skip("no private mounts here")
+    path, result = written(tmp_path, LEARNED.replace("episodes = 4", "episodes = 40")), tmp_path / "outcomes"
+    small = tmp_path / "small"
+    small.mkdir()
+    script = ON_A_SMALL_DISK.format(folder=small, python=sys.executable, study=path, result=result)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=root, capture_output=True, text=True, timeout=200)
+    assert "code 1" in done.stdout and "code 0" in done.stdout, done.stdout + done.stderr
+    assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
+    assert started(path, tmp_path / "whole").wait(timeout=120) == 0
+    assert pickle.loads(result.read_bytes()) == outcomes(tmp_path / "whole")

@@ -1,0 +1,179 @@
+"""A study gives the same rows however it is run, and goes on from where it was."""
+
+import json
+import shutil
+import signal
+import sys
+import time
+
+import pytest
+
+from tests.study.studies import LEARNED, MAZE, outcomes, started, written
+from wmel.study.cells import cells_of
+from wmel.study.run import How, Watch, run_study
+from wmel.study.spec import read_study
+from wmel.study.store import Store
+
+
+def run(path, folder, **how):
+    spec = read_study(path)
+    return run_study(spec, cells_of(spec), Store(folder), How(**how), Watch())
+
+
+@pytest.fixture(scope="module")
+def maze(tmp_path_factory):
+    """A study file and its store, run in one go."""
+    folder = tmp_path_factory.mktemp("maze")
+    path = written(folder, MAZE)
+    summary = run(path, folder / "store")
+    assert summary.episodes == 10 * 12 and not summary.failures
+    return path, folder / "store"
+
+
+def test_a_second_run_does_nothing(maze):
+    path, folder = maze
+    before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
+    assert run(path, folder).episodes == 0
+    assert before == {file: file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_and_order_change_no_outcome(maze, tmp_path, workers):
+    path, folder = maze
+    run(path, tmp_path, workers=workers)
+    assert outcomes(tmp_path) == outcomes(folder)
+
+
+def test_blocks_of_another_size_and_more_episodes_change_no_outcome(maze, tmp_path):
+    _, folder = maze
+    fewer = written(tmp_path, MAZE.replace("episodes = 12", "episodes = 7").replace("block = 5", "block = 3"))
+    assert run(fewer, tmp_path / "store").episodes == 10 * 7
+    again = run(written(tmp_path, MAZE.replace("block = 5", "block = 4")), tmp_path / "store")
+    assert again.episodes == 10 * 5  # what is stored is not run again
+    assert outcomes(tmp_path / "store") == outcomes(folder)
+
+
+def test_cells_can_be_chosen(maze, tmp_path):
+    path, _ = maze
+    assert run(path, tmp_path, only="*/oracle/*").episodes == 4 * 12
+    assert run(path, tmp_path, only="*/oracle/*").episodes == 0
+    assert run(path, tmp_path, limit=1).episodes == 12  # the floor of the first seed
+
+
+def test_a_damaged_block_is_run_again(maze, tmp_path):
+    path, folder = maze
+    store = tmp_path / "store"
+    shutil.copytree(folder, store)
+    files = sorted(store.rglob("*.parquet"))
+    files[0].write_bytes(files[0].read_bytes()[:-10])  # truncated
+    files[1].write_bytes(b"PAR1" + bytes(1000))
+    files[2].unlink()
+    files[3].with_suffix(".json").write_text('{"first": 0')
+    files[4].with_suffix(".json").write_text("[]")
+    said = []
+    spec = read_study(path)
+    summary = run_study(spec, cells_of(spec), Store(store), How(), Watch(say=said.append))
+    assert len(said) == 5 and all("it is run again" in line for line in said)
+    assert not summary.failures and outcomes(store) == outcomes(folder)
+
+
+def test_a_cell_that_fails_is_written_down_and_tried_again(tmp_path):
+    text = MAZE.replace("tests.study.still:dynamics", "broken:dynamics")
+    (tmp_path / "broken.py").write_text("def dynamics(s, a):\n    raise RuntimeError('out of order')\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        summary = run(written(tmp_path, text), tmp_path / "store")
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert summary.episodes == 10 * 12  # every row of the broken model is an error row
+    assert len(list((tmp_path / "store" / "cells").rglob("*.parquet"))) == 10 * 3
+
+
+def test_a_model_that_cannot_be_trained_fails_its_cells_and_the_rest_goes_on(tmp_path, monkeypatch):
+    text = LEARNED.replace("epochs = 20", "epochs = 20\nhidden = [4]")
+    path, store = written(tmp_path, text), tmp_path / "store"
+    (store / "models").mkdir(parents=True)
+    (store / "models").chmod(0o755)
+    cells = cells_of(read_study(path))
+    from wmel.study.cells import trainings_of
+
+    for key in trainings_of(cells):
+        (store / "models" / key).write_text("in the way of the folder")
+    summary = run(path, store)
+    assert len([line for line in summary.failures if "its model" in line]) == 2
+    assert summary.episodes == 4 * 4  # floor and oracle of two seeds
+    failed = [json.loads(file.read_text()) for file in store.rglob("failed.json")]
+    assert len(failed) == 2 and all("cannot write the checkpoint" in one["error"] for one in failed)
+    for key in trainings_of(cells):
+        (store / "models" / key).unlink()
+    healed = run(path, store)
+    assert healed.episodes == 2 * 4 and healed.trained == 2 and not healed.failures
+    assert not list(store.rglob("failed.json"))
+
+
+def test_models_are_trained_once(tmp_path):
+    path = written(tmp_path, LEARNED)
+    assert run(path, tmp_path / "store").trained == 2
+    more = written(tmp_path, LEARNED.replace("plan_horizon = 10", "plan_horizon = 5"))
+    again = run(more, tmp_path / "store")
+    assert again.trained == 0 and again.episodes == 4 * 4  # the floor is stored
+
+
+def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path, wmel_command):
+    path, folder = maze
+    store = tmp_path / "store"
+    shutil.copytree(folder, store)
+    for file in store.rglob("000000-5.json"):
+        said = json.loads(file.read_text())
+        said["provenance"]["versions"]["numpy"] = "1.0.0"
+        file.write_text(json.dumps(said))
+    victim = next(store.rglob("000010-2.json"))
+    victim.unlink()
+    refused = wmel_command("study", str(path), "--output", str(store))
+    assert refused.returncode == 2 and "versions of numpy (1.0.0, now" in refused.stderr
+    assert "--rerun changed" in refused.stderr and "--keep" in refused.stderr
+    kept = wmel_command("study", str(path), "--output", str(store), "--keep")
+    assert kept.returncode == 0 and "12 episodes run" in kept.stdout  # the cell that was not whole, anew
+    again = wmel_command("study", str(path), "--output", str(store), "--rerun", "changed")
+    assert "108 episodes run" in again.stdout and outcomes(store) == outcomes(folder)
+
+
+def test_a_second_process_is_refused_while_the_first_is_at_work(maze, tmp_path, wmel_command):
+    path, _ = maze
+    with Store(tmp_path).locked():
+        done = wmel_command("study", str(path), "--output", str(tmp_path))
+    assert done.returncode == 2 and "another wmel is at work" in done.stderr
+    assert wmel_command("study", str(path), "--output", str(tmp_path), "--limit", "1").returncode == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path):
+    text = MAZE.replace("episodes = 12", "episodes = 2000").replace("block = 5", "block = 20")
+    path = written(tmp_path, text)
+    process = started(path, tmp_path / "store", "--executor", "processes", "--workers", "2")
+    for _ in range(600):
+        if len(list((tmp_path / "store").rglob("*.parquet"))) > 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "wmel: interrupted" in err and "Traceback" not in err
+    stored, _ = zip(*(Store(tmp_path / "store").blocks(cell) for cell in cells_of(read_study(path))), strict=True)
+    assert sum(map(len, stored)) >= 3
+
+
+@pytest.mark.slow
+def test_an_anytime_study_stops_where_it_is_decided(tmp_path):
+    text = MAZE.replace("episodes = 12", "episodes = 100").replace("block = 5", "block = 10")
+    text = (
+        text.replace("{ sweep = [5, 10] }", "20")
+        .replace("candidates = 20", "candidates = 100")
+        .replace("[0, 1]", "[0]")
+    )
+    path = written(tmp_path, text)
+    summary = run(path, tmp_path / "store", anytime=True)
+    assert summary.episodes == 3 * 10  # one round decides that a model in which nothing moves is useless
+    assert run(path, tmp_path / "store", anytime=True).episodes == 0
+    whole = run(path, tmp_path / "store")
+    assert whole.episodes == 3 * 90  # and the rest can be run later

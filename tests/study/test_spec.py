@@ -1,0 +1,163 @@
+"""A study file is read whole, or refused with the place of what is wrong."""
+
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.study.studies import LEARNED, MAZE, written
+from wmel.errors import WmelError
+from wmel.study.cells import cells_of, trainings_of
+from wmel.study.check import check_cells
+from wmel.study.spec import read_study
+
+PAPER = sorted((Path(__file__).parents[2] / "studies" / "paper").glob("*.toml"))
+
+
+def test_sweeps_and_seeds_spread_out_to_cells(tmp_path):
+    cells = cells_of(read_study(written(tmp_path, MAZE)))
+    assert len(cells) == 2 * (1 + 2 * 2)  # seeds x (floor + horizons x (oracle, model))
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert {cell.labels.get("plan_horizon") for cell in cells if cell.planner} == {5, 10}
+    oracle, learned = (
+        [cell for cell in cells if cell.arm == arm and cell.labels.get("plan_horizon") == 5]
+        for arm in ("oracle", "still")
+    )
+    assert [cell.setting for cell in oracle] == [cell.setting for cell in learned]
+
+
+def test_the_key_of_a_cell_is_of_what_decides_its_rows(tmp_path):
+    def keys(text):
+        return {cell.key for cell in cells_of(read_study(written(tmp_path, text)))}
+
+    assert keys(MAZE) == keys(MAZE.replace("episodes = 12", "episodes = 30").replace('name = "maze"', 'name = "x"'))
+    assert keys(MAZE) == keys(MAZE.replace("block = 5", "block = 7"))
+    assert not keys(MAZE) & keys(MAZE.replace("horizon = 40", "horizon = 41"))
+
+
+def test_retrained_models_go_with_the_episodes_of_their_seed(tmp_path):
+    cells = [cell for cell in cells_of(read_study(written(tmp_path, LEARNED))) if cell.arm == "mlp"]
+    assert [(cell.seed, cell.model["settings"]["seed"]) for cell in cells] == [(0, 0), (1, 1)]
+    assert len(trainings_of(cells)) == 2
+
+
+def test_kept_checkpoints_are_arms_of_one_training(tmp_path):
+    text = LEARNED.replace("epochs = 20", "checkpoints = [1, 20]")
+    cells = cells_of(read_study(written(tmp_path, text)))
+    assert {cell.arm for cell in cells} == {"random", "oracle", "mlp@1", "mlp@20"}
+    assert len(trainings_of(cells)) == 2  # one for each seed
+
+
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_every_study_of_the_documents_can_be_run(path):
+    cells = cells_of(read_study(path))
+    check_cells(cells)
+    assert {"oracle", "random"} < {cell.arm for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("episodes = 12", "episodes = 0"), "episodes: input should be greater than 0, got 0"),
+        (("episodes = 12", "episodes = 'many'"), "episodes: input should be a valid integer"),
+        (("episodes = 12", "epsodes = 12"), "epsodes: extra inputs are not permitted; known: name, about"),
+        (("seeds = [0, 1]", "seeds = [0, 0]"), "seeds: each may be given once"),
+        (("seeds = [0, 1]", "seeds = [10000]"), "seeds.0: input should be less than 10000"),
+        (('name = "maze_toy"', 'name = "maze_toi"'), "did you mean 'maze_toy'?"),
+        (("plan_horizon = {", "plan_horizn = {"), "planners[0].plan_horizn: extra inputs are not permitted"),
+        (("[5, 10]", "[]"), "planners[0].plan_horizon.sweep: a list of at least one value"),
+        (("[5, 10]", "[5, 'ten']"), "planners[0].plan_horizon: input should be a valid integer, got 'ten'"),
+        (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is one of checkpoint, object and trainer"),
+        (('object = "tests.study.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
+        (('object = "tests.study.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
+        (('name = "still"', 'name = "oracle"'), "is kept for an arm that is always there"),
+        (('name = "maze"', 'name = "maze'), "is not TOML: Illegal character '\\n' (at line 2, column 13)"),
+        (("[[planners]]", "[planners]"), "planners: write each as a [[planners]] table"),
+        (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one is needed"),
+        (("candidates = 20", "candidates = nan"), "planners[0].candidates"),
+        (('name = "random-shooting"', 'name = "ceem"'), "did you mean 'cem'?"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(wmel_command, tmp_path, change, words):
+    assert change[0] in MAZE
+    path = written(tmp_path, MAZE.replace(*change, 1))
+    done = wmel_command("study", str(path), "--output", str(tmp_path / "out"))
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out").exists()
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """A study file with a slip or a piece of malice in it."""
+    lines = text.splitlines()
+    place = rng.randrange(len(lines))
+    junk = [
+        "",
+        "\x00",
+        "[[",
+        "= = =",
+        "x" * 5000,
+        "name = 3",
+        "seeds = [1e400]",
+        "episodes = -1",
+        "[[planners]]",
+        "é = 'ü'",
+    ]
+    values = [
+        "nan",
+        "inf",
+        "-1",
+        "0",
+        "1e999",
+        "{}",
+        "[]",
+        "'x'",
+        "{ sweep = 5 }",
+        "{ sweep = [{}] }",
+        "true",
+        "9" * 40,
+    ]
+    kind = rng.randrange(6)
+    if kind == 0:
+        lines[place] = rng.choice(junk)
+    elif kind == 1 and "=" in lines[place]:
+        lines[place] = f"{lines[place].split('=')[0]}= {rng.choice(values)}"
+    elif kind == 2:
+        del lines[place]
+    elif kind == 3:
+        lines.insert(place, rng.choice(lines))
+    elif kind == 4:
+        word = lines[place]
+        lines[place] = (
+            word[: rng.randrange(len(word) + 1)] + rng.choice("#\"'[]{}=\\\t\n") + word[rng.randrange(len(word) + 1) :]
+        )
+    else:
+        rng.shuffle(lines)
+    return "\n".join(lines)
+
+
+def test_no_mutation_of_a_study_file_is_a_traceback(tmp_path):
+    """500 mutations: each is a study, or one error of ours."""
+    rng, refused = random.Random(0), 0
+    sources = [MAZE, LEARNED, *(path.read_text() for path in PAPER)]
+    for _ in range(500):
+        text = mutated(rng.choice(sources), rng)
+        for _ in range(rng.randrange(3)):
+            text = mutated(text, rng)
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        try:
+            cells = cells_of(read_study(path))
+            check_cells(cells[:6])
+        except WmelError as error:
+            refused += 1
+            assert str(error).strip()
+    assert 100 < refused < 500
+
+
+def test_a_study_is_refused_before_it_fills_the_memory(tmp_path):
+    many = "seeds = [" + ", ".join(str(seed) for seed in range(5000)) + "]"
+    text = MAZE.replace("seeds = [0, 1]", many).replace("[5, 10]", str(list(range(1, 200))))
+    assert tomllib.loads(text)
+    with pytest.raises(WmelError, match="are the most"):
+        cells_of(read_study(written(tmp_path, text)))
