@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow check bench calibration reproduction schema clean
+.PHONY: demo test test-slow browser check bench calibration reproduction schema clean
 
 demo: .venv/demo.stamp  ## toy worlds, a horizon sweep, then an MLP trained on cartpole and on acrobot and the gap each leaves
 	@for world in maze_toy two_room_toy; do \
@@ -25,8 +25,13 @@ demo: .venv/demo.stamp  ## toy worlds, a horizon sweep, then an MLP trained on c
 test: .venv/all.stamp  ## every test but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: .venv/all.stamp  ## the tests that take long or install something
+test-slow: .venv/all.stamp browser  ## the tests that take long or install something
 	$(BIN)/python -m pytest -m slow
+
+browser:  ## Debian's chromium, for the tests that open a report
+	@command -v chromium >/dev/null || apt-get install -y -qq chromium >/dev/null 2>&1 || \
+	  (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 || \
+	  echo "no chromium could be installed: the tests that open a report in a browser are skipped"
 
 check: .venv/all.stamp  ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -34,7 +39,7 @@ check: .venv/all.stamp  ## format, lint and types
 	$(BIN)/pyright
 
 bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
-	@failed=0; for file in startup planner_overhead intervals adapters maze_sweep physics_oracle learned_model head_to_head memory; do \
+	@failed=0; for file in startup planner_overhead intervals adapters maze_sweep physics_oracle learned_model head_to_head study_speed memory; do \
 	  $(BIN)/python benchmarks/$$file.py || failed=1; \
 	done; exit $$failed
 
@@ -58,11 +63,11 @@ clean:
 .venv/demo.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) $(TORCH)
-	$(PIP) --editable ".[control,learned]"
+	$(PIP) --editable ".[control,learned,report]"
 	touch $@ .venv/core.stamp
 
 .venv/all.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) $(TORCH)
-	$(PIP) --editable ".[control,dev,learned]"
+	$(PIP) --editable ".[control,dev,learned,report]"
 	touch $@ .venv/core.stamp .venv/demo.stamp

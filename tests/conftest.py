@@ -1,5 +1,6 @@
 """What several test files need: worlds, percepts and the command line as a user calls it."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,37 @@ def wmel_command():
         return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser, where there is one: `make browser` installs it."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        sync_playwright = None
+    if found is None or sync_playwright is None:
+        pytest.skip("no browser to open the page in: make browser, as root on Debian, and pip install playwright")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """A page in the browser, with all that it complained of and asked for."""
+
+    def open_page(text: str, **options):
+        file, noticed = tmp_path / "study.html", {"complaints": [], "requests": []}
+        file.write_text(text, encoding="utf-8")
+        tab = browser.new_page(**options)
+        tab.on("console", lambda message: noticed["complaints"].append(message.text))
+        tab.on("pageerror", lambda error: noticed["complaints"].append(str(error)))
+        tab.on("dialog", lambda dialog: (noticed["complaints"].append("an alert"), dialog.dismiss()))
+        tab.on("request", lambda request: noticed["requests"].append(request.url))
+        tab.goto(file.as_uri())
+        return tab, noticed, file.as_uri()
+
+    return open_page

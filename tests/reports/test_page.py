@@ -1,8 +1,6 @@
 import base64
 import hashlib
-import os
 import re
-import shutil
 import sys
 from html.parser import HTMLParser
 
@@ -105,41 +103,6 @@ def test_without_plotly_the_page_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "wmel.reports.figures", raising=False)
     with pytest.raises(MissingExtra, match=r"the HTML report needs plotly: install wmel\[report\]"):
         study_page(one_gap())
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A real browser; where CI is set it must be there."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        sync_playwright = None
-    if found is None or sync_playwright is None:
-        missing = "no browser to open the page in: pip install playwright, and apt-get install chromium"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """A page in the browser, with all that it complained of and asked for."""
-
-    def open_page(text: str, **options):
-        file, noticed = tmp_path / "study.html", {"complaints": [], "requests": []}
-        file.write_text(text, encoding="utf-8")
-        tab = browser.new_page(**options)
-        tab.on("console", lambda message: noticed["complaints"].append(message.text))
-        tab.on("pageerror", lambda error: noticed["complaints"].append(str(error)))
-        tab.on("dialog", lambda dialog: (noticed["complaints"].append("an alert"), dialog.dismiss()))
-        tab.on("request", lambda request: noticed["requests"].append(request.url))
-        tab.goto(file.as_uri())
-        return tab, noticed, file.as_uri()
-
-    return open_page
 
 
 @pytest.mark.slow

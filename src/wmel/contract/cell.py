@@ -54,9 +54,17 @@ class Cell:
         """As people write it, for `--only` and for tables."""
         where = [self.environment, *(str(value) for value in self.environment_settings.values())]
         how = [] if self.planner is None else [str(value) for value in self.planner.values()]
-        asked = (self.objective, self.perturbation, self.success)
+        asked = (self.objective, self._struck, self.success, self.stop)
         parts = ["-".join(where), "-".join(how), *asked, self.arm, f"seed-{self.seed}"]
         return "/".join(part for part in parts if part)
+
+    @property
+    def _struck(self) -> str | None:
+        """What strikes, how often unless always, and when unless that is drawn."""
+        if self.perturbation is None:
+            return None
+        often = "" if self.perturb_prob == 1 else f"-with-{self.perturb_prob:g}"
+        return self.perturbation + often + ("" if self.perturb_step is None else f"-from-{self.perturb_step}")
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)

@@ -19,7 +19,6 @@ def study_record(
     """All that is said of a study; its rows stay in its store."""
     refused = list(compared.refused)
     entries = [_comparison(one, refused) for one in compared.comparisons]
-    adjusted = _holm(entries)
     return StudyRecord(
         **stamp(),
         kind="study",
@@ -28,7 +27,7 @@ def study_record(
         cells=len(results),
         episodes=sum(len(one.run.table) for one in results if one.run is not None),
         rescored=rescored,
-        comparisons=[_with_holm(entry, adjusted) for entry in entries],
+        comparisons=_with_holm(entries),
         missing=[
             MissingEntry(cell=one.cell.name, episodes=one.missing, reason=one.failure or "not run yet")
             for one in results
@@ -65,20 +64,24 @@ def _comparison(compared: StudyComparison, refused: list[str]) -> ComparisonEntr
     )
 
 
-def _holm(entries: list[ComparisonEntry]) -> dict[tuple[str, str], float]:
-    """Adjusted mid-p of every gap that has one, by comparison and model."""
-    found = {
-        (entry.name, model): gap.mid_p.value
-        for entry in entries
+def _with_holm(entries: list[ComparisonEntry]) -> list[ComparisonEntry]:
+    """Every gap that has a mid-p with the adjusted one beside it, over all gaps of the study."""
+    found = [
+        (place, model, gap.mid_p.value)
+        for place, entry in enumerate(entries)
         for model, gap in entry.gaps.items()
         if gap.mid_p.value is not None
-    }
-    return {key: float(value) for key, value in zip(found, holm(list(found.values())), strict=True)} if found else {}
-
-
-def _with_holm(entry: ComparisonEntry, adjusted: dict[tuple[str, str], float]) -> ComparisonEntry:
-    gaps = {
-        model: gap.model_copy(update={"mid_p_holm": adjusted.get((entry.name, model))})
-        for model, gap in entry.gaps.items()
-    }
-    return entry.model_copy(update={"gaps": gaps})
+    ]
+    adjusted = holm([p_value for *_, p_value in found]) if found else []
+    by_gap = {(place, model): float(value) for (place, model, _), value in zip(found, adjusted, strict=True)}
+    return [
+        entry.model_copy(
+            update={
+                "gaps": {
+                    model: gap.model_copy(update={"mid_p_holm": by_gap.get((place, model))})
+                    for model, gap in entry.gaps.items()
+                }
+            }
+        )
+        for place, entry in enumerate(entries)
+    ]

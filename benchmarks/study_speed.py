@@ -1,0 +1,121 @@
+"""Two workers against one on a study of equal cells, and the report of 100,000 stored episodes."""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from side_by_side import verdict
+from wmel.episodes import EpisodeTable
+from wmel.study.build import Block, Places, ran
+from wmel.study.cells import cells_of
+from wmel.study.spec import read_study
+from wmel.study.store import Store
+
+EIGHT = """
+name = "eight equal cells"
+episodes = 20
+seeds = [0, 1, 2, 3, 4, 5, 6, 7]
+horizon = 120
+block = 20
+floor = false
+
+[[environments]]
+name = "dmc_acrobot"
+init = "fixed"
+
+[[planners]]
+name = "cem"
+plan_horizon = 15
+"""
+LARGE = """
+name = "a hundred thousand episodes"
+episodes = 5000
+seeds = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+block = 500
+floor = false
+horizon = 40
+
+[[environments]]
+name = "maze_toy"
+
+[[models]]
+name = "still"
+object = "study_speed:still"
+
+[[planners]]
+name = "random-shooting"
+candidates = 20
+plan_horizon = 10
+"""
+COMMAND = [sys.executable, "-c", "from wmel.cli.main import main; main()"]
+
+
+def still(state, action):
+    """A model in which nothing moves."""
+    return state
+
+
+def seconds_with(workers: int, file: Path, folder: Path) -> float:
+    """The study run anew with so many workers, imports and their start included."""
+    begin = time.perf_counter()
+    options = ["--output", str(folder), "--executor", "processes", "--workers", str(workers), "--quiet"]
+    subprocess.run([*COMMAND, "study", str(file), *options], check=True)
+    return time.perf_counter() - begin
+
+
+def two_workers(folder: Path) -> bool:
+    file = folder / "eight.toml"
+    file.write_text(EIGHT)
+    best = {workers: float("inf") for workers in (1, 2)}
+    for turn in range(2):
+        for workers in best:
+            best[workers] = min(best[workers], seconds_with(workers, file, folder / f"{workers}-{turn}"))
+    print(f"eight equal cells: one worker {best[1]:.1f} s, two {best[2]:.1f} s")
+    return verdict("one worker over two, 8 equal cells", best[1] / best[2], at_least=1.7)
+
+
+def fill(file: Path, store: Store) -> int:
+    """Every block of a study, the rows of one block written under the seeds of all others."""
+    spec = read_study(file)
+    cells, places, episodes = cells_of(spec), Places(store.models, spec.folder), 0
+    with store.locked():
+        store.write_manifest(spec.study.name, spec.study.about, spec.text, cells, anytime=False)
+        made = {cell.arm: ran(Block(cell, 0, spec.study.block, places)) for cell in cells[:2]}
+        for cell in cells:
+            for first in range(0, cell.episodes, spec.study.block):
+                one = made[cell.arm]
+                seeds = one.run.table["episode_seed"] - one.run.seeds[0] * 100_000 + cell.seed * 100_000 + first
+                table: EpisodeTable = one.run.table.with_column("episode_seed", seeds)
+                block = Block(cell, first, spec.study.block, places)
+                store.write_block(block, replace(one, run=replace(one.run, seeds=(cell.seed,), table=table)))
+                episodes += spec.study.block
+    return episodes
+
+
+def large_report(folder: Path) -> bool:
+    file, store = folder / "large.toml", Store(folder / "large")
+    file.write_text(LARGE)
+    episodes = fill(file, store)
+    begin = time.perf_counter()
+    subprocess.run([*COMMAND, "report", str(store.folder), "--quiet"], check=True)
+    took = time.perf_counter() - begin
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{episodes} stored episodes in {len(list(store.folder.rglob('*.parquet')))} blocks")
+    holds = verdict(f"report of {episodes} episodes", took, at_most=10, unit=" s")
+    return holds & verdict("most memory any of these commands took", most, at_most=1500, unit=" MB")
+
+
+def main() -> int:
+    sys.path.insert(0, str(Path(__file__).parent))
+    with tempfile.TemporaryDirectory() as folder:
+        holds = large_report(Path(folder))
+        holds &= two_workers(Path(folder))
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
