@@ -46,7 +46,11 @@ bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
 calibration: .venv/all.stamp  ## write docs/calibration.md anew
 	$(BIN)/python benchmarks/calibration.py
 
-reproduction: .venv/all.stamp  ## run the documents' arms that are not stored yet and write docs/reproduction.md
+reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write results/ and docs/reproduction.md
+	@for file in studies/paper/*.toml; do study=$$(basename $$file .toml); \
+	  $(BIN)/wmel study $$file --output runs/paper/$$study --executor processes --keep || exit $$?; \
+	  $(BIN)/wmel report runs/paper/$$study --output results/$$study || exit $$?; \
+	done
 	$(BIN)/python benchmarks/reproduction.py
 
 schema: .venv/core.stamp  ## write docs/record.schema.json anew

@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```(bash|python)\n(.*?)```", README, flags=re.DOTALL)
+BLOCKS = re.findall(r"```(bash|python|toml)\n(.*?)```", README, flags=re.DOTALL)
+FILES = {text.split()[1]: text for language, text in BLOCKS if language == "toml"}  # named in their first line
 PYTHON = [text for language, text in BLOCKS if language == "python"]
 COMMANDS = [line for language, text in BLOCKS if language == "bash" for line in text.splitlines()]
 
@@ -23,6 +24,8 @@ def test_the_readme_opens_with_its_two_commands():
 def test_every_command_line_of_the_readme_works(wmel_command, tmp_path):
     lines = [line for line in COMMANDS if line.startswith("wmel ")]
     assert lines
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
     for line in lines:
         done = wmel_command(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{line}: {done.stderr}"

@@ -39,12 +39,22 @@ def forecast(
     for cell, jobs in blocks:
         kind = (cell.setting, cell.arm)
         if jobs and kind not in tried:
-            say(f"trying {cell.name}")
-            tried[kind] = _block_seconds(cell, places)
+            tried[kind] = _stored_seconds(store, [one for one in cells if (one.setting, one.arm) == kind])
+            if tried[kind] is None:
+                say(f"trying {cell.name}")
+                tried[kind] = _block_seconds(cell, places)
         seconds += sum(tried[kind](job) for job in jobs)
     left = [jobs for _, jobs in blocks if jobs]
     episodes = sum(job.count for jobs in left for job in jobs)
     return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), seconds / max(1, workers))
+
+
+def _stored_seconds(store: Store, cells: list[Cell]) -> Callable[[Block], float] | None:
+    """By what cells of the kind took that are stored, if any."""
+    stored = [block for cell in cells for block in store.blocks(cell)[0]]
+    episodes = sum(block.count for block in stored)
+    each = sum(float(block.said["seconds"]) for block in stored) / episodes if episodes else 0.0
+    return (lambda block: each * block.count) if episodes else None
 
 
 def _block_seconds(cell: Cell, places: Places) -> Callable[[Block], float]:
