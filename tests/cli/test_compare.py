@@ -1,17 +1,13 @@
 import json
-from dataclasses import fields
 
 import pytest
 
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
 from wmel.analysis.arms import Arms
-from wmel.cli import compare
-from wmel.contract.cell import Cell, CellResult
 from wmel.contract.run import SweepPoint
 from wmel.models.oracle import Oracle
-from wmel.reports.compare_record import ComparisonRecord
+from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.cpg_record import write_comparison
-from wmel.study.load import LoadedStudy
 
 MAZE = catalog.environment("maze_toy")
 ROOMS = catalog.environment("two_room_toy")
@@ -125,64 +121,3 @@ def test_bad_input_is_one_line(wmel_command, folder, line, words):
     done = wmel_command("compare", *line.split(), cwd=folder)
     assert done.returncode == 2 and not done.stdout
     assert words in done.stderr and len(done.stderr.splitlines()) == 1
-
-
-def cell_result(seed, *, policy="tabular-world-model", perturb_prob=0.0, missing=0, ran=True):
-    """A cell of a study of the maze with its run."""
-    run = run_in(MAZE, policy, seed=seed, perturb_prob=perturb_prob)
-    known = {
-        "environment": "maze_toy",
-        "environment_settings": {},
-        "planner": {"name": "random-shooting"},
-        "arm": "oracle",
-        "perturbation": "env-default",
-        "perturb_prob": perturb_prob,
-        "seed": seed,
-        "episodes": 4,
-        "labels": {"perturbation_probability": perturb_prob},
-    }
-    cell = Cell.from_data(dict.fromkeys(one.name for one in fields(Cell)) | known)
-    return CellResult(cell, run if ran else None, missing)
-
-
-@pytest.fixture
-def studies(monkeypatch, tmp_path):
-    """Folders of studies that hold what they are given."""
-    held = {}
-    monkeypatch.setattr("wmel.study.load.load_study", lambda folder: held[folder])
-
-    def study(name, *results, anytime=False):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "study.json").write_text("{}")
-        held[tmp_path / name] = LoadedStudy(name, "", anytime, list(results), [])
-        return tmp_path / name
-
-    return study
-
-
-def test_seeds_of_a_study_are_pooled_by_arm(studies, capsys):
-    a = studies("a", *(cell_result(seed) for seed in (0, 1)))
-    b = studies(
-        "b",
-        *(cell_result(seed, policy="random") for seed in (1, 2)),
-        cell_result(0, ran=False, missing=4),
-        anytime=True,
-    )
-    assert compare.compare(a, b, fail_if_worse=0.05) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "maze_toy/random-shooting/env-default/oracle: no difference of success is shown on 4 pairs" in said
-    assert "only in A, left out: 4 episodes (seeds 0, 1, 2, 3)" in said
-    assert "no drop would be shown by 4 pairs" in said and "B: 4 episodes of the study are not stored" in said
-    assert "B: pairs were added until its gaps were decided" in said
-
-
-def test_cells_of_one_name_are_told_apart_by_what_the_study_sweeps(studies, tmp_path):
-    results = [cell_result(seed, perturb_prob=share) for seed in (0, 1) for share in (0.0, 0.5)]
-    a, b = studies("a", *results), studies("b", *results)
-    assert compare.compare(a, b, output=tmp_path / "compared.json", quiet=True) == 0
-    record = ComparisonRecord.model_validate_json((tmp_path / "compared.json").read_text())
-    assert [one.task.rpartition("/")[2] for one in record.tasks] == [
-        "perturbation_probability=0.0",
-        "perturbation_probability=0.5",
-    ]
-    assert all(one.pairs == 8 for one in record.tasks)

@@ -101,7 +101,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line,
         ("train mlp --env dmc_cartpole --output x --target later", "'next' or 'delta'"),
         ("train mlp --env dmc_cartpole --output x --collect all", "cannot be listed"),
         ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must lie in"),
-        ("train mlp --env maze_toy --output x --transitions 100", "--transitions has no use"),
+        ("train mlp --env maze_toy --output x --transitions 100", "transitions has no use"),
         ("train mlp --env maze_toy --output x --patience 5", "patience needs data held out"),
     ],
 )

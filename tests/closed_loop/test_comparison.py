@@ -43,7 +43,7 @@ def test_an_arm_that_differs_in_more_than_its_model_is_refused(oracle_run, chang
 
 def test_an_arm_may_use_a_package_more_and_other_weights(oracle_run):
     settings = {**oracle_run.policy_settings, "model": "mlp", "weights": "ab12"}
-    learned = replace(oracle_run, policy_settings=settings, versions={**oracle_run.versions, "torch": "2.13.0"})
+    learned = replace(oracle_run, policy_settings=settings, versions={**oracle_run.versions, "jax": "1.0"})
     assert counterfactual_planning_gap(oracle_run, learned).raw_gap == 0
 
 

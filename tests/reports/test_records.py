@@ -93,7 +93,7 @@ def test_another_schema_version_is_refused_by_name(record, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kind": "study"}, "kind|tag"),
+        ({"kind": "tale"}, "kind|tag"),
         ({"extra": 1}, "extra"),
         ({"results": []}, "results: List should have at least 1"),
         ({"results": 5}, "results"),

@@ -81,7 +81,7 @@ def started(path: Path, folder: Path, *options: str) -> subprocess.Popen:
 def outcomes(folder: Path) -> dict[str, bytes]:
     """By cell, its stored rows without what is measured, as bytes; blocks in order."""
     store, found = Store(folder), {}
-    for cell in store.manifest()["cells"]:
+    for cell in (said.cell for said in store.manifest().cells):
         blocks, wrong = store.blocks(cell)
         assert not wrong
         rows = pl.concat([pl.read_parquet(block.rows) for block in blocks]).drop("planning_latencies_ms")

@@ -91,7 +91,7 @@ def test_a_damaged_store_is_said_in_one_line(learned, tmp_path, wmel_command):
     assert done.returncode == 0 and "its checksum differs" in done.stderr and len(done.stderr.splitlines()) == 1
     (tmp_path / "store" / "study.json").write_text("{}")
     done = wmel_command("report", str(tmp_path / "store"))
-    assert done.returncode == 2 and "is no study of this wmel" in done.stderr
+    assert done.returncode == 2 and "study.json is damaged" in done.stderr
     done = wmel_command("report", str(tmp_path / "nowhere"))
     assert done.returncode == 2 and "cannot read" in done.stderr
 

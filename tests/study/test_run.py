@@ -86,7 +86,8 @@ def test_a_cell_that_fails_is_written_down_and_tried_again(tmp_path):
         summary = run(written(tmp_path, text), tmp_path / "store")
     finally:
         sys.path.remove(str(tmp_path))
-    assert summary.episodes == 10 * 12  # every row of the broken model is an error row
+    assert summary.episodes == 10 * 12  # every row of the broken model is an error row, and it is said
+    assert len(summary.failures) == 4 * 3 and "every episode broke: RuntimeError: out of order" in summary.failures[0]
     assert len(list((tmp_path / "store" / "cells").rglob("*.parquet"))) == 10 * 3
 
 
@@ -177,3 +178,103 @@ def test_an_anytime_study_stops_where_it_is_decided(tmp_path):
     assert run(path, tmp_path / "store", anytime=True).episodes == 0
     whole = run(path, tmp_path / "store")
     assert whole.episodes == 3 * 90  # and the rest can be run later
+
+
+@pytest.mark.parametrize("damage", ["truncated", "gone", "not safetensors"])
+def test_a_damaged_model_is_trained_again_where_it_is_needed(tmp_path, damage):
+    path, store = written(tmp_path, LEARNED), tmp_path / "store"
+    run(path, store)
+    before = outcomes(store)
+    victim = sorted((store / "models").glob("*/weights.safetensors"))[0]
+    if damage == "gone":
+        victim.unlink()
+    else:
+        victim.write_bytes(victim.read_bytes()[:40] if damage == "truncated" else b"x" * 400)
+    assert run(path, store).trained == 0  # every row is there
+    for file in store.rglob("000002-2.*"):
+        file.unlink()
+    again = run(path, store)
+    assert again.trained == 1 and not again.failures and outcomes(store) == before
+
+
+HOSTILE = [
+    ("first", "Infinity"), ("first", "-1"), ("count", "20"), ("count", "0"), ("run", "[]"), ("provenance", "null"),
+    ("sha256", '"x"'), ("cell", "{}"), ("seconds", '"long"'), ("run", '{"seeds": []}'), ("extra", "1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), HOSTILE)
+def test_a_block_that_lies_is_damage_and_is_run_again(maze, tmp_path, wmel_command, field, value):
+    path, folder = maze
+    store = tmp_path / "store"
+    shutil.copytree(folder, store)
+    victim = next(store.rglob("000005-5.json"))
+    said = json.loads(victim.read_text())
+    victim.write_text(json.dumps({**said, field: "HERE"}).replace('"HERE"', value))
+    shown = wmel_command("report", str(store), "--quiet")
+    assert shown.returncode == 0 and len(shown.stderr.splitlines()) == 1, shown.stderr
+    assert run(path, store).episodes == 5 and outcomes(store) == outcomes(folder)
+
+
+@pytest.mark.parametrize(
+    "change", [{"cells": []}, {"cells": 3}, {"name": 4}, {"about": None}, {"format": 2}, {"anytime": "perhaps"}]
+)
+def test_a_manifest_that_lies_is_refused(maze, tmp_path, wmel_command, change):
+    _, folder = maze
+    said = json.loads((folder / "study.json").read_text())
+    (tmp_path / "study.json").write_text(json.dumps(said | change))
+    for verb in (["report", str(tmp_path)], ["compare", str(tmp_path), str(tmp_path)]):
+        done = wmel_command(*verb)
+        assert done.returncode == 2 and "is damaged" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_refused_study_changes_nothing(maze, tmp_path, wmel_command):
+    _, folder = maze
+    store = tmp_path / "store"
+    shutil.copytree(folder, store)
+    before = (store / "study.json").read_bytes()
+    other = written(tmp_path, MAZE.replace("random-shooting", "ceem").replace("episodes = 12", "episodes = 3"))
+    assert wmel_command("study", str(other), "--output", str(store)).returncode == 2
+    assert (store / "study.json").read_bytes() == before
+
+
+TWO_MODELS = """
+name = "two models"
+episodes = 60
+seeds = [0, 1]
+block = 20
+horizon = 60
+
+[[environments]]
+name = "maze_toy"
+
+[[models]]
+name = "still"
+object = "tests.study.still:dynamics"
+
+[[models]]
+name = "truth"
+object = "tests.study.truth:model"
+
+[[planners]]
+name = "random-shooting"
+candidates = 100
+plan_horizon = 20
+"""
+
+
+@pytest.mark.slow
+def test_an_anytime_study_can_go_on_and_is_never_read_as_one_of_fixed_size(tmp_path, wmel_command):
+    """One model is decided in the first seed, the other goes on into the second."""
+    path, store = written(tmp_path, TWO_MODELS), tmp_path / "store"
+    first = run(path, store, anytime=True)
+    assert first.episodes < 4 * 120 and run(path, store, anytime=True).episodes == 0
+    run(path, store, limit=1)  # does not make it a study of fixed size
+    assert Store(store).manifest().anytime
+    assert wmel_command("report", str(store)).returncode == 0
+    gaps = json.loads((store / "results.json").read_text())["comparisons"][0]["gaps"]
+    assert gaps["still"]["gap_method"] == gaps["truth"]["gap_method"] == "confidence sequence"
+    assert gaps["still"]["n_episodes_learned"] == 20 and gaps["truth"]["n_episodes_learned"] > 20
+    assert gaps["truth"]["claims"] is None and gaps["truth"]["relative_loss"]["value"] is None
+    run(path, store)  # nothing is left out any more
+    assert not Store(store).manifest().anytime

@@ -46,7 +46,44 @@ def test_kept_checkpoints_are_arms_of_one_training(tmp_path):
     text = LEARNED.replace("epochs = 20", "checkpoints = [1, 20]")
     cells = cells_of(read_study(written(tmp_path, text)))
     assert {cell.arm for cell in cells} == {"random", "oracle", "mlp@1", "mlp@20"}
-    assert len(trainings_of(cells)) == 2  # one for each seed
+    assert len(trainings_of(cells)) == 2 * 2
+    keys = {cell.key for cell in cells}
+    more = cells_of(read_study(written(tmp_path, LEARNED.replace("epochs = 20", "checkpoints = [20, 5, 1]"))))
+    assert keys < {cell.key for cell in more}  # adding one leaves the others alone
+
+
+def test_weights_after_some_epochs_are_those_of_a_training_that_long():
+    """What makes `checkpoints` a sweep over epochs."""
+    from wmel import catalog
+    from wmel.training.recipes import gathered, recipe, trained
+
+    world = catalog.environment("dmc_cartpole")
+    seen = {}
+    for epochs in (3, 6):
+        how = recipe(world, "mlp", transitions=200, episode_steps=50, epochs=epochs)
+        seen[epochs] = trained(world, how, gathered(world, how)).model.spec.weights
+    again = recipe(world, "mlp", transitions=200, episode_steps=50, epochs=3)
+    assert seen[3] == trained(world, again, gathered(world, again)).model.spec.weights != seen[6]
+
+
+def test_defaults_written_out_are_the_same_cells(tmp_path):
+    def keys(text):
+        return {cell.key for cell in cells_of(read_study(written(tmp_path, text)))}
+
+    assert keys(MAZE.replace("candidates = 20", "candidates = 50")) == keys(MAZE.replace("candidates = 20\n", ""))
+
+
+def test_a_checkpoint_is_known_by_what_it_holds(tmp_path):
+    def keys():
+        text = MAZE.replace('object = "tests.study.still:dynamics"', 'checkpoint = "model"')
+        return {cell.key for cell in cells_of(read_study(written(tmp_path, text))) if cell.arm == "still"}
+
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"weights")
+    (tmp_path / "model" / "card.json").write_text("{}")
+    first = keys()
+    (tmp_path / "model" / "card.json").write_text('{"target": "next"}')
+    assert not keys() & first
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
@@ -54,6 +91,14 @@ def test_every_study_of_the_documents_can_be_run(path):
     cells = cells_of(read_study(path))
     check_cells(cells)
     assert {"oracle", "random"} < {cell.arm for cell in cells}
+
+
+def before_planners(text):
+    return "[[planners]]", f"{text}\n[[planners]]"
+
+
+MANY = "\n".join(f"{key} = {{ sweep = {list(range(1, 400))} }}" for key in ("candidates", "execute"))
+BOTH = 'trainer = "mlp"\nepochs = 3\ncheckpoints = [3]'
 
 
 @pytest.mark.parametrize(
@@ -77,6 +122,12 @@ def test_every_study_of_the_documents_can_be_run(path):
         (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one is needed"),
         (("candidates = 20", "candidates = nan"), "planners[0].candidates"),
         (('name = "random-shooting"', 'name = "ceem"'), "did you mean 'cem'?"),
+        (before_planners("[[perturbations]]\nname = 'drop-nxt-1'"), "perturbations[0].name: no perturbation"),
+        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0].success: 'often' is no criterion"),
+        (before_planners("[[models]]\nname = 'still'\ntrainer = 'mlp'"), "two are called 'still'"),
+        (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives: no objective named 'uprigt'"),
+        (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
+        (('object = "tests.study.still:dynamics"', BOTH), "leave out epochs"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(wmel_command, tmp_path, change, words):

@@ -35,7 +35,9 @@ class Arms:
 
     def oracle_beside(self, model: str) -> Run:
         """The oracle's arm on a model's episodes."""
-        return replace(self.oracle, table=self.oracle.table.of_seeds(self.learned[model].table["episode_seed"]))
+        learned = self.learned[model]
+        table = self.oracle.table.of_seeds(learned.table["episode_seed"])
+        return replace(self.oracle, seeds=learned.seeds, table=table)
 
     def verdict(self, model: str) -> Verdict:
         """By the strict rule, or by the anytime rule where the run could stop early."""

@@ -63,7 +63,10 @@ def _check(table: EpisodeTable, criterion: Criterion, horizon: int, stop: Stop) 
     kept = np.array([rewards is not None for rewards in table["rewards"]], bool)
     lacking = int((healthy & (executed > 0) & ~kept).sum())
     if lacking:
-        raise BadInput(f"{lacking} of {len(table)} episodes have no stored rewards: run it with rewards kept")
+        raise BadInput(
+            f"{lacking} of {len(table)} episodes have no stored rewards: their environment gives none, or the record "
+            "left them out (`wmel run --rewards`)"
+        )
     lengths = [0 if rewards is None else len(rewards) for rewards in table["rewards"]]
     if (healthy & (lengths != executed)).any():
         raise BadInput("an episode has one reward for each of its steps, and one of these has not")

@@ -1,6 +1,6 @@
 """From the cells of a study to comparisons: seeds pooled arm by arm, mismatches refused by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from wmel.analysis.arms import Arms
 from wmel.analysis.pooled_gap import PooledGap, pooled_gap
-from wmel.contract.cell import FLOOR, ORACLE, CellResult
+from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.contract.run import Run
 from wmel.episodes import stacked
 from wmel.errors import BadInput
@@ -25,9 +25,9 @@ class StudyComparison:
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """Of these checkpoints and of this recipe; None where one was trained."""
+        """Of these checkpoints and of this recipe; None where one was trained, or a run that could stop early."""
         seeds = self.retrained.get(model, ())
-        return pooled_gap(seeds) if len(seeds) > 1 else None
+        return pooled_gap(seeds) if len(seeds) > 1 and self.arms.cap is None else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,12 @@ class Compared:
 def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> Compared:
     """Every setting whose oracle has rows, in the order of the cells."""
     comparisons, refused = [], []
-    for setting in dict.fromkeys(one.cell.setting for one in results if one.cell.arm != FLOOR):
-        group = [one for one in results if one.cell.setting == setting and one.cell.arm != FLOOR]
-        beneath = [one for one in results if one.cell.arm == FLOOR and one.cell.world == group[0].cell.world]
+    groups, floors = (
+        _by(results, lambda cell: cell.setting, floor=False),
+        _by(results, lambda cell: cell.world, floor=True),
+    )
+    for group in groups.values():
+        beneath = floors.get(group[0].cell.world, [])
         try:
             made = _comparison(group, beneath, refused, anytime=anytime)
         except BadInput as error:
@@ -52,6 +55,15 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
         if made is not None:
             comparisons.append(made)
     return Compared(comparisons, refused)
+
+
+def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: bool) -> dict[str, list[CellResult]]:
+    """The cells that are a floor, or those that are none, by a key."""
+    found: dict[str, list[CellResult]] = {}
+    for one in results:
+        if (one.cell.arm == FLOOR) == floor:
+            found.setdefault(key(one.cell), []).append(one)
+    return found
 
 
 def pooled(runs: Sequence[Run]) -> Run:

@@ -11,9 +11,8 @@ from wmel.cli import options
 from wmel.cli.options import number
 
 if TYPE_CHECKING:
-    from wmel.contract.cell import CellResult
     from wmel.contract.run import Run
-    from wmel.reports.compare_record import ComparisonRecord, DeltaEntry, UnmatchedEntry
+    from wmel.reports.compare_envelope import ComparisonRecord
     from wmel.study.load import LoadedStudy
 
 EXAMPLES = """\b
@@ -56,8 +55,10 @@ def compare(
     from wmel.analysis.paired_delta import paired_deltas
     from wmel.cli.inputs import check_outputs
     from wmel.cli.screen import say_where
+    from wmel.cli.shown_comparison import print_compared
     from wmel.errors import BadInput
-    from wmel.reports.compare_record import comparison_record, write_compared
+    from wmel.reports.compare_record import comparison_record
+    from wmel.reports.records import write_record
 
     check_outputs(output)
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:
@@ -75,9 +76,9 @@ def compare(
     notes = [*(f"A: {note}" for note in a.notes), *(f"B: {note}" for note in b.notes)]
     record = comparison_record(deltas, str(run_a), str(run_b), notes=notes, bound=fail_if_worse)
     if output is not None:
-        write_compared(output, record)
+        write_record(output, record)
     if not quiet:
-        _print_record(record)
+        print_compared(record)
         say_where(record=output)
     return _judgement(record, quiet=quiet)
 
@@ -99,7 +100,7 @@ def _side(path: Path) -> Side:
     if isinstance(stored, RunRecord):
         return Side(RUN, {stored.metadata.env: recorded_run(stored)})
     if not isinstance(stored, CPGRecord):
-        raise BadRecord(f"{file} is a sweep: `wmel compare` takes records of `wmel run`, or folders")
+        raise BadRecord(f"{file} is a {stored.kind}: `wmel compare` takes records of `wmel run`, or folders")
     check_arms(file, stored)
     arms = {name: read_record(file.parent / arm) for name, arm in stored.arms.items()}
     runs = {name: recorded_run(arm) for name, arm in arms.items() if isinstance(arm, RunRecord)}
@@ -107,19 +108,14 @@ def _side(path: Path) -> Side:
 
 
 def _study(loaded: "LoadedStudy") -> Side:
-    """Arms with their seeds pooled; a cell's name is told apart by what the study sweeps where it has to be."""
+    """Arms with their seeds pooled."""
     from wmel.analysis.study_arms import pooled
     from wmel.errors import BadInput
 
-    results, settings = loaded.results, {}
+    results, groups = loaded.results, {}
     for one in results:
-        settings.setdefault(_without_seed(one), set()).add(one.cell.setting)
-    groups: dict[str, list[Run]] = {}
-    for one in results:
-        name = _without_seed(one)
-        swept = "".join(f"/{key}={value}" for key, value in one.cell.labels.items()) if len(settings[name]) > 1 else ""
         if one.run is not None:
-            groups.setdefault(name + swept, []).append(one.run)
+            groups.setdefault(one.cell.name.removesuffix(f"/seed-{one.cell.seed}"), []).append(one.run)
     tasks, notes = {}, []
     for task, runs in groups.items():
         try:
@@ -131,75 +127,8 @@ def _study(loaded: "LoadedStudy") -> Side:
     return Side(STUDY, tasks, (*([EARLY] if loaded.anytime else []), *loaded.damaged, *notes))
 
 
-def _without_seed(one: "CellResult") -> str:
-    return one.cell.name.removesuffix(f"/seed-{one.cell.seed}")
-
-
-def _print_record(record: "ComparisonRecord") -> None:
-    """A table, then a line for each task and for what could not be compared."""
-    from wmel.cli.screen import console, table
-    from wmel.reports.entries import estimate_from
-    from wmel.reports.words import bounds
-
-    def share(value: float | None, form: str = ".3f") -> str:
-        return "n/a" if value is None else format(value, form)
-
-    print(f"A: {record.run_a}\nB: {record.run_b}")
-    rows = table(
-        "name", "A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "mid-p", "Holm", "return B - A"
-    )
-    for place, column in enumerate(rows.columns):  # tasks of studies have long names
-        column.no_wrap, column.overflow = place > 0, "fold"
-    for one in record.tasks:
-        alone = ("n/a", "n/a") if one.outcomes is None else (str(one.outcomes.only_a), str(one.outcomes.only_b))
-        delta, back = one.success_delta.value, one.return_delta.value
-        rows.add_row(
-            one.task, share(one.success_rate_a), share(one.success_rate_b), share(delta, "+.3f"),
-            bounds(estimate_from(one.success_delta)), str(one.pairs), *alone, share(one.mid_p, ".2g"),
-            share(one.mid_p_holm, ".2g"), share(back, "+.1f"),
-        )  # fmt: skip
-    console().print(rows)
-    for one in record.tasks:
-        print(f"{one.task}: {_in_words(one)}")
-        print(f"  compared: {'; '.join(one.compared) or 'policy, settings and versions are the same'}")
-        for side, unmatched in {"A": one.unmatched_a, "B": one.unmatched_b}.items():
-            if unmatched.episodes:
-                print(f"  only in {side}, left out: {_listed(unmatched)}")
-    for task, reason in record.refused.items():
-        print(f"{task}: not compared: {reason}")
-    for side, tasks in {"A": record.only_in_a, "B": record.only_in_b}.items():
-        if tasks:
-            print(f"only in {side}: {', '.join(tasks)}")
-    for note in record.notes:
-        print(note)
-
-
-def _in_words(one: "DeltaEntry") -> str:
-    from wmel.analysis.paired_delta import LEVEL
-    from wmel.reports.entries import estimate_from
-    from wmel.reports.words import bounds
-
-    delta, p_value, counts, back = one.success_delta.value, one.mid_p_holm, one.outcomes, one.return_delta
-    if delta is None or p_value is None or counts is None:
-        said = f"success is not compared: {one.success_delta.reason}"
-    elif p_value > LEVEL:
-        said = f"no difference of success is shown on {one.pairs} pairs"
-    else:
-        said = f"B succeeds {'less' if delta < 0 else 'more'} often than A, by {abs(delta):.3f} on {one.pairs} pairs"
-    if back.value is not None:
-        said += f"; return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})"
-    if one.errors_a or one.errors_b:
-        said += f"; {one.errors_a} episodes of A and {one.errors_b} of B broke and count as failures"
-    return said
-
-
-def _listed(unmatched: "UnmatchedEntry") -> str:
-    more = ", ..." if unmatched.episodes > len(unmatched.first_seeds) else ""
-    return f"{unmatched.episodes} episodes (seeds {', '.join(map(str, unmatched.first_seeds))}{more})"
-
-
 def _judgement(record: "ComparisonRecord", *, quiet: bool) -> int:
-    """Exit code 1, and the tasks named, where B is worse; otherwise what these pairs could not have shown."""
+    """Exit code 1, and the tasks named, where B is worse or cannot be judged; else what so many pairs do not show."""
     if record.fail_if_worse is None:
         return 0
     bound, worse = record.fail_if_worse.bound, record.fail_if_worse.worse
@@ -214,6 +143,6 @@ def _judgement(record: "ComparisonRecord", *, quiet: bool) -> int:
                 could = f"{one.pairs} pairs show a drop from {least:.2f} on (80% power)"
             print(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
     unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.mid_p_holm is None)]
-    if unjudged and not quiet:
-        print(f"not judged: {', '.join(unjudged)}")
-    return 1 if worse else 0
+    if unjudged:
+        print(f"wmel: --fail-if-worse could not judge {', '.join(unjudged)}", file=sys.stderr)
+    return 1 if worse or unjudged else 0

@@ -30,8 +30,10 @@ def report(
     from wmel.analysis.study_arms import study_comparisons
     from wmel.cli import inputs
     from wmel.cli.rescoring import rescored_results
+    from wmel.cli.shown_gaps import print_study
     from wmel.reports.files import write_atomically
     from wmel.reports.page import study_page
+    from wmel.reports.records import write_record
     from wmel.reports.study_markdown import to_markdown_study
     from wmel.reports.study_record import study_record
     from wmel.study.load import load_study
@@ -47,13 +49,9 @@ def report(
     compared = study_comparisons(results, anytime=loaded.anytime)
     said = None if criterion is None else str(criterion)
     record = study_record(loaded.name, loaded.about, results, compared, rescored=said)
-    write_atomically(files["results.json"], record.model_dump_json(by_alias=True, indent=1) + "\n")
+    write_record(files["results.json"], record)
     write_atomically(files["report.md"], to_markdown_study(record))
     write_atomically(files["report.html"], study_page(record))
     if not quiet:
-        for entry in record.comparisons:
-            for model, gap in entry.gaps.items():
-                interval = f"[{gap.gap_ci_low:+.3f}, {gap.gap_ci_high:+.3f}]"
-                print(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {gap.verdict}")
-        print(f"{record.episodes} episodes; {len(record.missing)} cells not whole, {len(record.refused)} refused")
+        print_study(record)
         print(f"report: {files['report.html']}")

@@ -4,6 +4,7 @@ from wmel.cli.screen import console, table
 from wmel.cli.shown_results import setting_words
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CPGEntry, CPGRecord, ScorecardEntry
+from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.words import bounds, number
 from wmel.stats.estimate import Estimate
 
@@ -23,6 +24,17 @@ def print_comparison(record: CPGRecord, *, paper_first: bool = False) -> None:
     _print_coverage(record)
     for name, entry in record.cpgs.items():
         _print_gap(name, entry, paper_first=paper_first)
+
+
+def print_study(record: StudyRecord) -> None:
+    """Every gap of a study in a line, and what is not there."""
+    for entry in record.comparisons:
+        for model, gap in entry.gaps.items():
+            interval = f"[{gap.gap_ci_low:+.3f}, {gap.gap_ci_high:+.3f}]"
+            print(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {gap.verdict}")
+    print(f"{record.episodes} episodes; {len(record.missing)} cells not whole, {len(record.refused)} refused")
+    for line in record.refused:
+        print(f"  {line}")
 
 
 def _arm(card: ScorecardEntry) -> list[str]:

@@ -43,6 +43,7 @@ def study(
     from wmel.cli import inputs
     from wmel.cli.watching import ScreenWatch
     from wmel.study.cells import cells_of
+    from wmel.study.check import check_entries
     from wmel.study.run import How, run_study
     from wmel.study.spec import read_study
     from wmel.study.store import Store
@@ -51,6 +52,7 @@ def study(
     inputs.find_from_here()
     how = How(only, limit, _workers(executor, workers), anytime, _when_changed(rerun, keep))
     spec = read_study(file)
+    check_entries(spec)
     cells, store = cells_of(spec), Store(output or Path("runs") / file.stem)
     if dry_run:
         return _dry_run(spec, cells, store, how, quiet)
@@ -73,7 +75,7 @@ def _dry_run(spec, cells, store, how, quiet: bool) -> int:
     mine = chosen_cells(cells, how)
     check_cells(mine)
     say = (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr, flush=True))
-    left = forecast(mine, store, Places(store.models, spec.folder), spec.study.block, how.workers or 1, say)
+    left = forecast(mine, store, Places(store.models, spec.folder), spec.study.block, how.workers, say)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if how.anytime else ""
     print(f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train")

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from wmel.contract.run import Run
@@ -33,18 +34,18 @@ class Cell:
     episodes: int = field(compare=False)
     labels: Mapping[str, Any] = field(default_factory=dict)  # what a study sweeps, and where this cell stands
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The name its rows are stored by: of all that decides them, and of nothing else."""
         known = {name: value for name, value in (self.model or {}).items() if name != "checkpoint"}  # it may move
         return _hash({**self._deciding, "seed": self.seed, "arm": self.arm, "model": known})
 
-    @property
+    @cached_property
     def setting(self) -> str:
         """What arms must share to be compared: all but the model and the seed."""
         return _hash(self._deciding)
 
-    @property
+    @cached_property
     def world(self) -> str:
         """What a floor shares with the arms above it: all but planner, objective, model and seed."""
         return _hash({**self._deciding, "planner": None, "objective": None})

@@ -40,7 +40,10 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     result, shown = arms.gap(model), arms.verdict(model)
     early, paper, pairs = arms.cap is not None, result.agresti_caffo, result.pairs
     verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
-    gap, mid_p = shown.interval if early else result.gap, Estimate.undefined(EARLY) if early else result.mid_p
+    gap = shown.interval if early else result.gap
+    mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
+    if early:
+        mid_p, loss, back = (Estimate.undefined(EARLY) for _ in range(3))
     assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
     return CPGEntry(
         oracle_success_rate=result.oracle_success_rate,
@@ -58,9 +61,9 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
         mid_p=estimate_entry(mid_p),
         oracle_only=None if pairs is None else int(pairs.oracle_only),
         learned_only=None if pairs is None else int(pairs.learned_only),
-        relative_loss=estimate_entry(result.relative_loss),
+        relative_loss=estimate_entry(loss),
         failure_split=result.failure_split,
-        return_gap=estimate_entry(arms.return_gap(model)),
+        return_gap=estimate_entry(back),
         errors=result.errors,
     )
 

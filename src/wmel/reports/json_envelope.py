@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = "2.0"
 LARGEST = 2**63 - 1
@@ -253,7 +253,3 @@ class CPGRecord(Envelope):
     coverage: dict[str, CoverageEntry | None]
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
-
-
-Record = Annotated[RunRecord | SweepRecord | CPGRecord, Field(discriminator="kind")]
-RECORD: TypeAdapter[RunRecord | SweepRecord | CPGRecord] = TypeAdapter(Record)

@@ -16,12 +16,11 @@ from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
 from wmel.contract.run import Run, SweepPoint
 from wmel.errors import BadRecord
+from wmel.reports.any_record import RECORD, AnyRecord
 from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
 from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import (
-    RECORD,
     SCHEMA_VERSION,
-    CPGRecord,
     EpisodeEntry,
     RunMetadata,
     RunRecord,
@@ -84,14 +83,14 @@ def sweep_record(points: Sequence[SweepPoint], *, epsilon: float, metrics: Seque
     )
 
 
-def write_record(path: Path | str, record: RunRecord | SweepRecord | CPGRecord) -> None:
+def write_record(path: Path | str, record: AnyRecord) -> None:
     """Write a record as JSON, after checking it as a reader would."""
     text, path = record.model_dump_json(by_alias=True, indent=1) + "\n", Path(path)
     _parsed(text.encode(), path)
     write_atomically(path, text)
 
 
-def read_record(path: Path | str) -> RunRecord | SweepRecord | CPGRecord:
+def read_record(path: Path | str) -> AnyRecord:
     """Read a record; anything else than a whole record of this schema version is refused with the reason."""
     path = Path(path)
     try:
@@ -154,7 +153,7 @@ def _known() -> set[str]:
     return {name.partition("@")[0] for name in METRICS.parts}
 
 
-def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord | CPGRecord:
+def _parsed(text: bytes, path: Path) -> AnyRecord:
     try:
         content = from_json(text)
     except ValueError as error:
@@ -168,7 +167,7 @@ def _parsed(text: bytes, path: Path) -> RunRecord | SweepRecord | CPGRecord:
         first = error.errors()[0]
         place = ".".join(str(key) for key in first["loc"])
         raise BadRecord(f"{path} is not a wmel record: {place}: {first['msg']}") from error
-    if not isinstance(record, CPGRecord):
+    if isinstance(record, RunRecord | SweepRecord):
         _check_follows(record, path)
     return record
 

@@ -2,7 +2,7 @@
 
 import json
 
-from wmel.reports.json_envelope import RECORD
+from wmel.reports.any_record import RECORD
 
 
 def schema_text() -> str:

@@ -12,7 +12,7 @@ from wmel.closed_loop.benchmark_runner import BenchmarkRunner
 from wmel.contract.cell import Cell
 from wmel.contract.criterion import Criterion
 from wmel.contract.run import Run
-from wmel.study.cells import Training
+from wmel.study.cells import training_of
 from wmel.study.provenance import provenance
 
 TIMED = 100  # decisions timed for latency, in the first block of a cell
@@ -46,7 +46,7 @@ class Block:
         world = built_environment(cell.environment, cell.environment_settings)
         return BenchmarkRunner(
             world,
-            _policy(cell, world, self.places),
+            built_policy(cell, world, _model(cell, world, self.places)),
             self.count,
             world.spec.max_steps if cell.horizon is None else cell.horizon,
             perturb_prob=cell.perturb_prob,
@@ -73,7 +73,17 @@ def ran(block: Block, progress: Callable[[float], None] = lambda finished: None)
     """Run a block."""
     begin = time.perf_counter()
     run = block.runner.run(progress)
-    return Ran(run, provenance(block.cell, run), time.perf_counter() - begin)
+    data = _data_hash(model_folder(block.cell, block.places))
+    return Ran(run, {**provenance(block.cell, run), "data": data}, time.perf_counter() - begin)
+
+
+def _data_hash(checkpoint: Path | None) -> str | None:
+    """Of the data a checkpoint was trained on, by its card."""
+    if checkpoint is None:
+        return None
+    from wmel.training.checkpoints import read_card  # torch is needed only here
+
+    return (read_card(checkpoint).get("data") or {}).get("sha256")
 
 
 def built_environment(name: str, settings: Any) -> Any:
@@ -88,33 +98,31 @@ def model_folder(cell: Cell, places: Places) -> Path | None:
         return None
     if "checkpoint" in model:
         return places.folder / model["checkpoint"]
-    settings = {name: model[name] for name in ("trainer", "settings")}
-    checkpoints = tuple(model["checkpoints"])
-    training = Training(cell.environment, cell.environment_settings, **settings, checkpoints=checkpoints)
-    return places.models / (training.key if "epoch" not in model else f"{training.key}-{model['epoch']}")
+    training = training_of(cell)
+    assert training is not None
+    return places.models / training.key
 
 
-def _policy(cell: Cell, world: Any, places: Places) -> Any:
+def built_policy(cell: Cell, world: Any, model: Any) -> Any:
+    """The policy of a cell over a model; None for the oracle."""
     if cell.planner is None:
         return catalog.policy("random", world)
     settings = {name: value for name, value in cell.planner.items() if name != "name"}
     if cell.objective is not None:
         settings["objective"] = cell.objective
-    if cell.planner["name"] == "random-shooting":
-        settings.setdefault("candidates", 50)
-    return catalog.policy(cell.planner["name"], world, **settings, **_model(cell, world, places))
+    return catalog.policy(cell.planner["name"], world, **settings, **({} if model is None else {"model": model}))
 
 
-def _model(cell: Cell, world: Any, places: Places) -> dict[str, Any]:
+def _model(cell: Cell, world: Any, places: Places) -> Any:
     if cell.model is None:
-        return {}
+        return None
     if "object" in cell.model:
-        return {"model": catalog.MODELS.load(cell.model["object"])}
+        return catalog.MODELS.load(cell.model["object"])
     from wmel.training.restore import restored  # torch is needed only here
 
     folder = model_folder(cell, places)
     assert folder is not None
-    return {"model": restored(folder, world)}
+    return restored(folder, world)
 
 
 def without_rows(run: Run) -> dict[str, Any]:

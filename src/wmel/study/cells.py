@@ -12,7 +12,7 @@ from wmel.contract.cell import FLOOR, ORACLE, Cell
 from wmel.errors import BadInput
 from wmel.study.spec import MOST, Entry, StudySpec, arm_name
 
-WEIGHTS = "weights.safetensors"
+FILES = ("weights.safetensors", "card.json")
 RECIPES = 1  # raised when the same recipe comes to mean another model
 
 
@@ -24,7 +24,6 @@ class Training:
     environment_settings: Mapping[str, Any]
     trainer: str
     settings: Mapping[str, Any]  # seed included
-    checkpoints: tuple[int, ...] = ()  # epochs after which the weights are kept as well
 
     @property
     def key(self) -> str:
@@ -38,22 +37,25 @@ def cells_of(spec: StudySpec) -> list[Cell]:
     count = _count(spec)
     if count > MOST:
         raise BadInput(f"the study '{spec.study.name}' has {count:,} cells, and {MOST:,} are the most")
-    cells = list(_cells(spec))
-    unique = {cell.key: cell for cell in cells}
-    return list(unique.values())
+    cells = {cell.key: cell for cell in _cells(spec)}
+    places: dict[tuple[str, str, int], Cell] = {}
+    for cell in cells.values():
+        if places.setdefault((cell.setting, cell.arm, cell.seed), cell) is not cell:
+            raise BadInput(f"two models of the study '{spec.study.name}' are called '{cell.arm}'")
+    return list(cells.values())
+
+
+def training_of(cell: Cell) -> Training | None:
+    """What must be trained for a cell."""
+    if cell.model is None or "trainer" not in cell.model:
+        return None
+    return Training(cell.environment, cell.environment_settings, cell.model["trainer"], cell.model["settings"])
 
 
 def trainings_of(cells: list[Cell]) -> dict[str, Training]:
     """What must be trained for some cells, by key."""
-    found = {}
-    for cell in cells:
-        if cell.model is not None and "trainer" in cell.model:
-            known = {name: cell.model[name] for name in ("trainer", "settings")}
-            training = Training(
-                cell.environment, cell.environment_settings, **known, checkpoints=tuple(cell.model["checkpoints"])
-            )
-            found[training.key] = training
-    return found
+    found = (training_of(cell) for cell in cells)
+    return {training.key: training for training in found if training is not None}
 
 
 def _count(spec: StudySpec) -> int:
@@ -83,13 +85,13 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
             if study.floor:
                 yield Cell(**shared, planner=None, objective=None, arm=FLOOR, model=None, seed=seed, labels=world)
             for planner, objective in product(spec.planners, study.objectives or (None,)):
-                settings = planner.keys.model_dump(exclude_none=True)
+                settings = planner.keys.settings
                 setting = {**shared, "planner": settings, "objective": objective, "seed": seed}
                 labels = {**world, **_labels(planner=planner)}
                 yield Cell(**setting, arm=ORACLE, model=None, labels=labels)
                 for entry in spec.models:
                     for arm, model in _models(entry, place, spec.folder):
-                        kept = {"epoch": model["epoch"]} if "epoch" in model else {}
+                        kept = {"epochs": model["settings"]["epochs"]} if entry.keys.checkpoints else {}
                         yield Cell(**setting, arm=arm, model=model, labels={**labels, **entry.labels, **kept})
 
 
@@ -107,22 +109,20 @@ def _models(entry: Entry, place: int, folder: Path) -> Iterator[tuple[str, dict[
     """The arms of a model, each with what identifies it; retrained ones go with the episodes of their own seed."""
     keys, name = entry.keys, arm_name(entry)
     if keys.checkpoint is not None:
-        yield name, {"checkpoint": keys.checkpoint, "weights": _file_hash(folder / keys.checkpoint)}
+        yield name, {"checkpoint": keys.checkpoint, "files": _files_hash(folder / keys.checkpoint)}
     elif keys.object is not None:
         yield name, {"object": keys.object}
     else:
         seeds = keys.seeds or [0]
         recipe = {**keys.recipe, "seed": seeds[place if len(seeds) > 1 else 0]}
-        model = {"trainer": keys.trainer, "settings": recipe, "checkpoints": list(keys.checkpoints or ())}
-        for epoch in keys.checkpoints or ():
-            yield f"{name}@{epoch}", {**model, "epoch": epoch}
-        if not keys.checkpoints:
-            yield name, model
+        for epoch in keys.checkpoints or (None,):
+            kept = {} if epoch is None else {"epochs": epoch}
+            yield f"{name}@{epoch}" if kept else name, {"trainer": keys.trainer, "settings": {**recipe, **kept}}
 
 
-def _file_hash(checkpoint: Path) -> str:
-    """Of the weights of a checkpoint folder."""
+def _files_hash(checkpoint: Path) -> str:
+    """Of the weights and the card of a checkpoint folder."""
     try:
-        return sha256((checkpoint / WEIGHTS).read_bytes()).hexdigest()
+        return sha256(b"".join((checkpoint / name).read_bytes() for name in FILES)).hexdigest()
     except OSError as error:
-        raise BadInput(f"{checkpoint} is no checkpoint: cannot read {WEIGHTS}: {error.strerror or error}") from error
+        raise BadInput(f"{checkpoint} is no checkpoint: cannot read it: {error.strerror or error}") from error

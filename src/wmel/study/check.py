@@ -8,7 +8,24 @@ from wmel.closed_loop import judge
 from wmel.contract.cell import Cell
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, WmelError
-from wmel.study.build import built_environment
+from wmel.study.build import built_environment, built_policy
+from wmel.study.spec import StudySpec
+
+
+def check_entries(spec: StudySpec) -> None:
+    """Refuse what cannot be built by itself, with its place in the file."""
+    for entry in spec.environments:
+        settings = entry.keys.model_dump(exclude={"name"}, exclude_none=True)
+        _tried(f"{spec.path}: {entry.place}", lambda e=entry, s=settings: built_environment(e.keys.name, s))
+    for entry in spec.perturbations:
+        if entry.keys.name is not None:
+            _tried(f"{spec.path}: {entry.place}.name", lambda e=entry: catalog.perturbation(e.keys.name))
+    for entry in spec.criteria:
+        if entry.keys.success is not None:
+            criterion = _tried(f"{spec.path}: {entry.place}.success", lambda e=entry: Criterion.parse(e.keys.success))
+            _tried(f"{spec.path}: {entry.place}.stop", lambda e=entry, c=criterion: judge.stop_rule(c, e.keys.stop))
+    for name in spec.study.objectives or ():
+        _tried(f"{spec.path}: objectives", lambda n=name: catalog.OBJECTIVES.load(n))
 
 
 def check_cells(cells: list[Cell]) -> None:
@@ -18,18 +35,20 @@ def check_cells(cells: list[Cell]) -> None:
     for cell in cells:
         where = f"{cell.environment} {cell.environment_settings}"
         if where not in worlds:
-            worlds[where] = _tried(cell, lambda one=cell: built_environment(one.environment, one.environment_settings))
+            worlds[where] = _tried(
+                cell.name, lambda one=cell: built_environment(one.environment, one.environment_settings)
+            )
         what = f"{cell.setting} {cell.arm} {cell.model if cell.seed == cells[0].seed else ''}"
         if what not in seen:
             seen.add(what)
-            _tried(cell, lambda cell=cell, where=where: _check(cell, worlds[where]))
+            _tried(cell.name, lambda cell=cell, where=where: _check(cell, worlds[where]))
 
 
-def _tried(cell: Cell, work: Callable[[], Any]) -> Any:
+def _tried(where: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except WmelError as error:
-        raise BadInput(f"{cell.name}: {error}") from error
+        raise BadInput(f"{where}: {error}") from error
 
 
 def _check(cell: Cell, world: Any) -> None:
@@ -40,19 +59,9 @@ def _check(cell: Cell, world: Any) -> None:
     judge.stop_rule(criterion, cell.stop)
     if cell.perturbation is not None:
         catalog.perturbation(cell.perturbation).check(world)
-    if cell.planner is not None:
-        settings = {name: value for name, value in cell.planner.items() if name != "name"}
-        if cell.objective is not None:
-            settings["objective"] = cell.objective
-        catalog.policy(cell.planner["name"], world, **settings, **_model(cell))
+    mine = (cell.model or {}).get("object")
+    built_policy(cell, world, None if mine is None else catalog.MODELS.load(mine))
     if cell.model is not None and "trainer" in cell.model:
         from wmel.training.recipes import recipe  # torch is needed only here
 
-        settings = {name: tuple(value) if name == "hidden" else value for name, value in cell.model["settings"].items()}
-        recipe(world, cell.model["trainer"], **settings)
-
-
-def _model(cell: Cell) -> dict[str, Any]:
-    if cell.model is None or "object" not in cell.model:
-        return {}
-    return {"model": catalog.MODELS.load(cell.model["object"])}
+        recipe(world, cell.model["trainer"], **cell.model["settings"])

@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
 from wmel.contract.cell import Cell
-from wmel.study.build import Block, Places, built_environment, model_folder
+from wmel.study.build import Block, Places, built_environment, built_policy, model_folder
 from wmel.study.cells import Training, trainings_of
 from wmel.study.plan import missing_blocks
 from wmel.study.store import Store
 from wmel.study.train import TrainingJob
+from wmel.threads import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
 TRANSITIONS, EPOCHS = 400, 4  # tried of a training
@@ -28,9 +31,16 @@ class Forecast:
 
 
 def forecast(
-    cells: list[Cell], store: Store, places: Places, block: int, workers: int, say: Callable[[str], None]
+    cells: list[Cell], store: Store, places: Places, block: int, workers: int | None, say: Callable[[str], None]
 ) -> Forecast:
     """Try every kind of cell that is not stored, the models untrained; times add up, and are shared by workers."""
+    with nullcontext() if workers is None else limited_to(1):  # as many threads as it will have
+        return _forecast(cells, store, places, block, workers or 1, say)
+
+
+def _forecast(
+    cells: list[Cell], store: Store, places: Places, block: int, workers: int, say: Callable[[str], None]
+) -> Forecast:
     models = [TrainingJob(one, store.models) for one in trainings_of(cells).values()]
     untrained = [job for job in models if not job.is_done]
     seconds = _training_seconds([job.training for job in untrained])
@@ -46,24 +56,22 @@ def forecast(
         seconds += sum(tried[kind](job) for job in jobs)
     left = [jobs for _, jobs in blocks if jobs]
     episodes = sum(job.count for jobs in left for job in jobs)
-    return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), seconds / max(1, workers))
+    return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), seconds / workers)
 
 
 def _stored_seconds(store: Store, cells: list[Cell]) -> Callable[[Block], float] | None:
     """By what cells of the kind took that are stored, if any."""
     stored = [block for cell in cells for block in store.blocks(cell)[0]]
     episodes = sum(block.count for block in stored)
-    each = sum(float(block.said["seconds"]) for block in stored) / episodes if episodes else 0.0
+    each = sum(block.said.seconds for block in stored) / episodes if episodes else 0.0
     return (lambda block: each * block.count) if episodes else None
 
 
 def _block_seconds(cell: Cell, places: Places) -> Callable[[Block], float]:
-    """The time of a block by its size: a line through two that were run, and what timing decisions takes in the first.
-
-    A model that is not trained yet costs what an untrained one of its shape does.
-    """
+    """The time of a block by its size: a line through two that were run; in the first, decisions are timed besides."""
     few, more = min(FEW, cell.episodes), min(MORE, cell.episodes)
-    runner = replace(_tried_block(cell, places).runner, timed_decisions=0)
+    runner = replace(_runner(cell, places), timed_decisions=0)
+    replace(runner, episodes=1, horizon=1).run()  # what is done once is done
     one = _seconds(lambda: replace(runner, episodes=few).run())
     other = _seconds(lambda: replace(runner, episodes=more).run())
     timed = _seconds(lambda: replace(runner, episodes=more, timed_decisions=100).run())
@@ -72,28 +80,18 @@ def _block_seconds(cell: Cell, places: Places) -> Callable[[Block], float]:
     return lambda block: fixed + each * block.count + (max(0.0, timed - other) if block.first == 0 else 0.0)
 
 
-def _tried_block(cell: Cell, places: Places) -> Block:
+def _runner(cell: Cell, places: Places) -> BenchmarkRunner:
+    """The episodes of a cell; a model that is not trained yet costs what an untrained one of its shape does."""
     folder = model_folder(cell, places)
     if folder is None or (folder / "card.json").exists():
-        return Block(cell, 0, cell.episodes, places)
-    stand_in = Block(replace(cell, model=None), 0, cell.episodes, places)
+        return Block(cell, 0, cell.episodes, places).runner
     from wmel.training.mlp import blank_mlp, mlp_model  # torch is needed only here
     from wmel.training.recipes import recipe
 
-    world, asked = stand_in.runner.environment, cell.model or {}
-    how = recipe(world, asked["trainer"], **_tuples(asked["settings"]))
-    model = mlp_model(world, blank_mlp(world, how.network))
-    planner = {name: value for name, value in (cell.planner or {}).items() if name != "name"}
-    return _with_model(stand_in, world, (cell.planner or {})["name"], planner, model)
-
-
-def _with_model(block: Block, world: Any, name: str, planner: dict[str, Any], model: Any) -> Block:
-    from wmel import catalog
-
-    policy = catalog.policy(name, world, **planner, model=model)
-    made = Block(block.cell, block.first, block.count, block.places)
-    made.__dict__["runner"] = replace(block.runner, policy=policy)
-    return made
+    runner, asked = Block(replace(cell, model=None), 0, cell.episodes, places).runner, cell.model or {}
+    how = recipe(runner.environment, asked["trainer"], **asked["settings"])
+    model = mlp_model(runner.environment, blank_mlp(runner.environment, how.network))
+    return replace(runner, policy=built_policy(cell, runner.environment, model))
 
 
 def _training_seconds(trainings: list[Training]) -> float:
@@ -110,7 +108,7 @@ def _one_training_seconds(training: Training) -> float:
     from wmel.training.recipes import gathered, recipe, trained
 
     world = built_environment(training.environment, training.environment_settings)
-    how = recipe(world, training.trainer, **_tuples(training.settings))
+    how = recipe(world, training.trainer, **training.settings)
     wanted, epochs = how.collection.transitions, how.fit.epochs
     fewer = None if wanted is None else min(wanted, TRANSITIONS)
     few = replace(how, collection=replace(how.collection, transitions=fewer))
@@ -123,12 +121,7 @@ def _one_training_seconds(training: Training) -> float:
     again = _seconds(lambda: trained(world, short, data))
     scale = 1.0 if wanted is None or fewer is None else wanted / fewer
     epoch = min(fitted, again) / EPOCHS * scale
-    passes = sum(training.checkpoints) if training.checkpoints else epochs
-    return collected * scale + epoch * passes
-
-
-def _tuples(settings: Any) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    return collected * scale + epoch * epochs
 
 
 def _seconds(work: Callable[[], Any]) -> float:

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from wmel.contract.cell import Cell, CellResult
-from wmel.contract.criterion import Stop
-from wmel.contract.run import Run
 from wmel.errors import BadRecord
-from wmel.study.store import MANIFEST, Store, StoredBlock, rows_of
+from wmel.study.store import Store, StoredBlock, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +25,8 @@ def load_study(folder: Path, *, rewards: bool = False) -> LoadedStudy:
     store = Store(folder)
     manifest = store.manifest()
     damaged: list[str] = []
-    results = [cell_result(store, cell, damaged, rewards=rewards) for cell in manifest["cells"]]
-    return LoadedStudy(manifest["name"], manifest["about"], bool(manifest["anytime"]), results, damaged)
-
-
-def load_results(folder: Path) -> list[CellResult]:
-    """Every cell of a study with what is stored of it."""
-    return load_study(folder).results
-
-
-def is_study(folder: Path) -> bool:
-    return (folder / MANIFEST).is_file()
+    results = [cell_result(store, said.cell, damaged, rewards=rewards) for said in manifest.cells]
+    return LoadedStudy(manifest.name, manifest.about, manifest.anytime, results, damaged)
 
 
 def leading(blocks: list[StoredBlock]) -> list[StoredBlock]:
@@ -62,16 +51,12 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
         return CellResult(cell, None, cell.episodes, reason)
     try:
         table = rows_of(blocks, cell.episodes, rewards=rewards)
-        run = _run(blocks[0].said["run"], table)
-    except (BadRecord, KeyError, TypeError, ValueError) as error:
+        run = blocks[0].said.run.run(table)
+    except BadRecord as error:
         damaged.append(f"{blocks[0].rows.parent}: {error}")
         return CellResult(cell, None, cell.episodes, str(error))
     missing = cell.episodes - len(table)
     return CellResult(cell, run, missing, reason if missing else None)
-
-
-def _run(said: dict[str, Any], table: Any) -> Run:
-    return Run(**{**said, "seeds": tuple(said["seeds"]), "stop": Stop(said["stop"]), "table": table})
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,5 +79,5 @@ def load(folder: Path | str) -> StudyTables:
     from wmel.study.frames import cells_frame, episodes_frame
 
     store = Store(Path(folder))
-    cells = store.manifest()["cells"]
+    cells = [said.cell for said in store.manifest().cells]
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))

@@ -28,6 +28,8 @@ def table_of(frame: pl.DataFrame) -> EpisodeTable:
     columns = blank_columns(len(frame))
     for name, kind in COLUMNS.items():
         if name not in frame.columns:
+            if name != "rewards":
+                raise BadRecord(f"stored rows have no column {name}")
             continue
         values = frame[name]
         if name == "planning_latencies_ms":
@@ -60,6 +62,11 @@ def read_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
         return pl.read_parquet(path, columns=None if columns is None else list(columns), use_pyarrow=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadRecord(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from error
+
+
+def row_count(path: Path) -> int:
+    """How many episodes a stored block has."""
+    return read_frame(path, ["episode_seed"]).height
 
 
 def _objects(values: list) -> np.ndarray:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wmel.contract.cell import Cell
+from wmel.errors import WmelError
 from wmel.study.build import Block, Places, model_folder
 from wmel.study.provenance import code_of, differences
 from wmel.study.store import Store, StoredBlock
@@ -43,7 +44,9 @@ def changed_cells(store: Store, cells: list[Cell], places: Places) -> list[Chang
         if folder is not None and folder not in weights:
             weights[folder] = _weights(cell, places)
         now = {"versions": versions_in_use(), "code": code_of(cell), "weights": weights.get(folder)}
-        differ = list(dict.fromkeys(one for block in stored for one in differences(block.said["provenance"], now)))
+        differ = list(
+            dict.fromkeys(one for block in stored for one in differences(block.said.provenance.model_dump(), now))
+        )
         if differ:
             whole = not list(_gaps(stored, 0, cell.episodes))
             found.append(Changed(cell, differ, whole))
@@ -68,5 +71,7 @@ def _weights(cell: Cell, places: Places) -> str | None:
     folder = model_folder(cell, places)
     if folder is None or not (folder / "card.json").exists():
         return None
-    runner = Block(cell, 0, 1, places).runner
-    return runner.policy.settings.get("weights")
+    try:
+        return Block(cell, 0, 1, places).runner.policy.settings.get("weights")
+    except WmelError:
+        return None  # it is trained again where it is needed

@@ -20,7 +20,7 @@ from wmel.threads import threads
 ROOT = Path(wmel.__file__).parent
 LOOP = ("arrays.py", "episodes.py", "randomness.py", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
-COMPARED = ("versions", "code", "weights")  # of which a difference is named when a study goes on
+COMPARED = ("versions", "code", "weights", "data")  # of which a difference is named when a study goes on
 
 
 def provenance(cell: Cell, run: Run) -> dict[str, Any]:
@@ -35,17 +35,23 @@ def provenance(cell: Cell, run: Run) -> dict[str, Any]:
 
 
 def code_of(cell: Cell) -> dict[str, str]:
-    """Hashes of the files the parts of a cell are written in, and of the loop that runs them."""
-    planner = None if cell.planner is None else cell.planner["name"]
+    """Hashes of the code that makes the rows of a cell: packages of wmel, and the files of parts from elsewhere."""
+    packages = ("loop", "environments", "planners", "objectives", "perturbations")
+    learned = cell.model is not None and "trainer" in cell.model
+    own = {package: _package_hash(package) for package in (*packages, *(("training",) if learned else ()))}
     named: list[tuple[str, Registry, str | None]] = [
         ("environment", catalog.ENVIRONMENTS, cell.environment),
-        ("planner", catalog.PLANNERS, planner),
+        ("planner", catalog.PLANNERS, None if cell.planner is None else cell.planner["name"]),
         ("objective", catalog.OBJECTIVES, cell.objective),
         ("perturbation", catalog.PERTURBATIONS, cell.perturbation),
         ("model", catalog.MODELS, None if cell.model is None else cell.model.get("object")),
     ]
-    found = {kind: _source_hash(registry, name) for kind, registry, name in named if name is not None}
-    return {"loop": _loop_hash(), **{kind: digest for kind, digest in found.items() if digest is not None}}
+    foreign = {
+        kind: _source_hash(registry, name)
+        for kind, registry, name in named
+        if name is not None and name not in registry.built_in
+    }
+    return own | {kind: digest for kind, digest in foreign.items() if digest is not None}
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -66,9 +72,10 @@ def _short(value: Any) -> str:
 
 
 @cache
-def _loop_hash() -> str:
+def _package_hash(package: str) -> str:
+    """Of the files of a package of wmel; `loop` is all that runs the others."""
     digest = sha256()
-    for place in LOOP:
+    for place in LOOP if package == "loop" else (package,):
         for path in sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place]:
             digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from wmel.contract.cell import Cell
-from wmel.errors import BadInput, CannotWrite
-from wmel.study.build import Block, Places, ran
-from wmel.study.cells import trainings_of
+from wmel.errors import BadInput, BadRecord, CannotWrite
+from wmel.study.build import Block, Places, Ran, ran
+from wmel.study.cells import training_of, trainings_of
 from wmel.study.check import check_cells
 from wmel.study.executors.outcome import Failure
 from wmel.study.executors.processes import processes
@@ -20,6 +20,7 @@ from wmel.study.spec import StudySpec
 from wmel.study.store import Store
 from wmel.study.train import TrainingJob, train
 
+UNWRITTEN = 2  # blocks in a row that could not be written: the disk is full
 Executor = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[tuple[Any, Any]]]
 
 
@@ -69,23 +70,38 @@ def run_study(spec: StudySpec, cells: list[Cell], store: Store, how: How, watch:
     mine, places, summary = chosen_cells(cells, how), Places(store.models, spec.folder), Summary()
     check_cells(mine)
     with store.locked():
-        store.write_manifest(spec.study.name, spec.study.about, spec.text, cells, anytime=how.anytime)
         for cell in mine:
             for wrong in store.drop_damaged(cell):
                 watch.say(f"{wrong}: it is run again")
         _settle_changed(store, mine, places, how, watch)
-        unable = _train(store, mine, how, watch, summary)
-        able = [cell for cell in mine if _training_key(cell) not in unable]
+        early = how.anytime or _could_stop_early(store)
+        _write_manifest(store, spec, cells, anytime=early)
+        jobs = [block for cell in mine for block in missing_blocks(store, cell, places, spec.study.block)]
+        unable = _train(store, list({job.cell.key: job.cell for job in jobs}.values()), how, watch, summary)
         for cell in mine:
             if _training_key(cell) in unable:
                 _failed(store, cell, "its model", unable[_training_key(cell)], summary)
         if how.anytime:
-            for jobs in rounds(store, able, places, spec.study.block):
-                _run(jobs, store, how, watch, summary)
+            able = [cell for cell in mine if _training_key(cell) not in unable]
+            for round_of_jobs in rounds(store, able, places, spec.study.block):
+                _run(round_of_jobs, store, how, watch, summary)
         else:
-            jobs = [block for cell in able for block in missing_blocks(store, cell, places, spec.study.block)]
-            _run(jobs, store, how, watch, summary)
+            _run([job for job in jobs if _training_key(job.cell) not in unable], store, how, watch, summary)
+            if early and not any(missing_blocks(store, cell, places, spec.study.block) for cell in cells):
+                _write_manifest(store, spec, cells, anytime=False)  # nothing was left out: it could not stop early
     return summary
+
+
+def _could_stop_early(store: Store) -> bool:
+    """Whether what is stored was run by rounds."""
+    try:
+        return store.is_there and store.manifest().anytime
+    except BadRecord:
+        return False
+
+
+def _write_manifest(store: Store, spec: StudySpec, cells: list[Cell], *, anytime: bool) -> None:
+    store.write_manifest(spec.study.name, spec.study.about, spec.text, cells, anytime=anytime)
 
 
 def _settle_changed(store: Store, cells: list[Cell], places: Places, how: How, watch: Watch) -> None:
@@ -102,8 +118,8 @@ def _settle_changed(store: Store, cells: list[Cell], places: Places, how: How, w
 
 
 def _training_key(cell: Cell) -> str | None:
-    found = trainings_of([cell])
-    return next(iter(found), None)
+    training = training_of(cell)
+    return None if training is None else training.key
 
 
 def _train(store: Store, cells: list[Cell], how: How, watch: Watch, summary: Summary) -> dict[str | None, str]:
@@ -128,16 +144,30 @@ def _run(jobs: list[Block], store: Store, how: How, watch: Watch, summary: Summa
         watch.begin("running", sum(job.count for job in jobs), "episodes")
     for cell in {job.cell.key: job.cell for job in jobs}.values():
         store.forget_failure(cell)
-    for job, outcome in how.executor(ran, jobs):
+    unwritten = 0
+    for place, (job, outcome) in enumerate(how.executor(ran, jobs), start=1):
         if isinstance(outcome, Failure):
             _failed(store, job.cell, job.name, outcome.reason, summary)
         else:
-            try:
-                store.write_block(job, outcome)
-                summary.episodes += job.count
-            except CannotWrite as error:
-                summary.failures.append(str(error))
+            unwritten = _kept(store, job, outcome, summary, unwritten)
         watch.done(job.count)
+        if unwritten == UNWRITTEN and place < len(jobs):
+            summary.failures.append(f"nothing more can be written: {len(jobs) - place} blocks are left for another run")
+            return
+
+
+def _kept(store: Store, job: Block, outcome: Ran, summary: Summary, unwritten: int) -> int:
+    """Store a block; how many in a row could not be."""
+    try:
+        store.write_block(job, outcome)
+    except CannotWrite as error:
+        summary.failures.append(str(error))
+        return unwritten + 1
+    summary.episodes += job.count
+    errors = outcome.run.table["error"]
+    if (errors != "").all():
+        summary.failures.append(f"{job.name}: every episode broke: {errors[0]}")
+    return 0
 
 
 def _failed(store: Store, cell: Cell, where: str, reason: str, summary: Summary) -> None:

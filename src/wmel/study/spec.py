@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from wmel.errors import BadInput
 
-MOST = 1_000_000  # cells a study may spread out to
+MOST = 100_000  # cells a study may spread out to
 Seed = Annotated[int, Field(ge=0, lt=10_000)]  # those from 10,000 on are for training data
-Whole = Annotated[int, Field(gt=0)]
+Whole = Annotated[int, Field(gt=0, lt=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Setting = str | bool | int | float
 
@@ -37,6 +38,13 @@ class PlannerKeys(Keys):
     candidates: Whole | None = None
     execute: Whole | None = None
     knots: Whole | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As `wmel cpg` has them, so that a default written out is the same cell."""
+        drawn = 50 if self.candidates is None and self.name == "random-shooting" else self.candidates
+        settings = {**self.model_dump(), "candidates": drawn}
+        return {name: value for name, value in settings.items() if value is not None}
 
 
 class PerturbationKeys(Keys):
@@ -77,6 +85,8 @@ class ModelKeys(Keys):
         if self.name in ("oracle", "random", ""):
             raise ValueError(f"{self.name!r} is kept for an arm that is always there")
         recipe = self.model_fields_set - {"name", "checkpoint", "object", "trainer"}
+        if self.checkpoints is not None and self.epochs is not None:
+            raise ValueError("checkpoints are epochs to train for: leave out epochs")
         if self.trainer is None and recipe:
             raise ValueError(f"{sorted(recipe)[0]} belongs to a recipe, and this model names no trainer")
         return self
@@ -110,6 +120,7 @@ class Entry:
     """One entry of a list after its sweeps were spread out: its keys, and where the swept ones stand."""
 
     keys: Any
+    place: str
     labels: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -123,8 +134,12 @@ class StudySpec:
     planners: list[Entry]
     perturbations: list[Entry]
     criteria: list[Entry]
-    folder: Path  # which paths in it are relative to
+    path: Path  # which paths in it are relative to
     text: str
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
 
 
 LISTS = {
@@ -166,7 +181,7 @@ def parsed_study(data: dict[str, Any], text: str, path: Path) -> StudySpec:
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{path}: models: two are called '{name}'")
-    return StudySpec(study, folder=path.parent, text=text, **lists)
+    return StudySpec(study, path=path, text=text, **lists)
 
 
 def arm_name(entry: Entry) -> str:
@@ -183,7 +198,7 @@ def _entries(given: Any, name: str, path: Path) -> list[Entry]:
     if not given and name != "models":
         raise BadInput(f"{path}: {name}: at least one is needed")
     return [
-        Entry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), labels)
+        Entry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
         for place, one in enumerate(given)
         for keys, labels in _spread(one, path, f"{name}[{place}]")
     ]
@@ -197,6 +212,8 @@ def _spread(entry: dict[str, Any], path: Path, place: str) -> Iterator[tuple[dic
             raise BadInput(f"{path}: {place}.{key}.sweep: a list of at least one value, got {_shown(values)}")
         if key == "name":
             raise BadInput(f"{path}: {place}.name: a name is not swept; write one entry for each")
+    if prod(len(values) for values in swept.values()) > MOST:
+        raise BadInput(f"{path}: {place}: its sweeps stand for more than {MOST:,} entries")
     for chosen in product(*swept.values()):
         labels = dict(zip(swept, chosen, strict=True))
         yield {**entry, **labels}, labels

@@ -13,9 +13,10 @@ from wmel.contract.cell import Cell
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.files import write_whole
 from wmel.study.build import Block, Ran, without_rows
-from wmel.study.parquet import parquet_bytes, read_rows
+from wmel.study.parquet import parquet_bytes, read_rows, row_count
+from wmel.study.stored import FORMAT, BlockSaid, ManifestSaid, parsed
 
-MANIFEST, FORMAT = "study.json", 1
+MANIFEST = "study.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,18 +24,15 @@ class StoredBlock:
     """A block as it lies in the store; its rows are read when they are asked for."""
 
     rows: Path
-    first: int
-    count: int
-    said: dict[str, Any]  # cell, run, provenance, seconds
+    said: BlockSaid
 
-    def check(self) -> None:
-        """Refuse rows that are not those that were written."""
-        try:
-            found = sha256(self.rows.read_bytes()).hexdigest()
-        except OSError as error:
-            raise BadRecord(f"{self.rows}: {error.strerror or error}") from error
-        if found != self.said["sha256"]:
-            raise BadRecord(f"{self.rows} is not what was written: its checksum differs")
+    @property
+    def first(self) -> int:
+        return self.said.first
+
+    @property
+    def count(self) -> int:
+        return self.said.count
 
 
 @dataclass(frozen=True)
@@ -70,17 +68,13 @@ class Store:
         content = {"format": FORMAT, "name": name, "about": about, "anytime": anytime, "file": text}
         self._write(self.folder / MANIFEST, {**content, "cells": [cell.as_data() for cell in cells]})
 
-    def manifest(self) -> dict[str, Any]:
-        """What `write_manifest` wrote, the cells as cells."""
-        path = self.folder / MANIFEST
-        content = _read_json(path)
-        if content.get("format") != FORMAT:
-            raise BadRecord(f"{path} is no study of this wmel: its format is {content.get('format')!r}, not {FORMAT}")
-        try:
-            known = {name: content[name] for name in ("name", "about", "anytime", "file")}
-            return {**known, "cells": [Cell.from_data(cell) for cell in content["cells"]]}
-        except (KeyError, TypeError) as error:
-            raise BadRecord(f"{path} is no study: a cell lacks or has too much of {error}") from error
+    def manifest(self) -> ManifestSaid:
+        """What `write_manifest` wrote."""
+        return parsed(ManifestSaid, _read(self.folder / MANIFEST), self.folder / MANIFEST)
+
+    @property
+    def is_there(self) -> bool:
+        return (self.folder / MANIFEST).is_file()
 
     def write_block(self, block: Block, ran: Ran) -> None:
         """The rows, then what vouches for them: a block with the second file is whole."""
@@ -113,24 +107,29 @@ class Store:
         """Why a cell could not be run, if that is known."""
         path = self._failure(cell)
         try:
-            return None if not path.exists() else str(_read_json(path).get("error"))
-        except BadRecord as error:
-            return str(error)
+            return str(json.loads(path.read_text(encoding="utf-8"))["error"]) if path.exists() else None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return f"{path} is damaged: {error!r}"
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
         """The whole blocks of a cell in order, and what is wrong with the others."""
         found, wrong = [], []
         for path in sorted(self._cell(cell).glob("[0-9]*.json")):
             try:
-                said = _read_json(path)
-                block = StoredBlock(path.with_suffix(".parquet"), int(said["first"]), int(said["count"]), said)
-                block.check()
-                found.append(block)
+                found.append(self._block(cell, path))
             except BadRecord as error:
                 wrong.append(str(error))
-            except (KeyError, TypeError, ValueError) as error:
-                wrong.append(f"{path} is damaged: {error!r}")
         return sorted(found, key=lambda block: block.first), wrong
+
+    def _block(self, cell: Cell, path: Path) -> StoredBlock:
+        said, rows = parsed(BlockSaid, _read(path), path), path.with_suffix(".parquet")
+        if self._file(cell, said.first, said.count, "json") != path or said.cell.cell.key != cell.key:
+            raise BadRecord(f"{path} is damaged: it says it is of another cell or of other episodes")
+        if sha256(_read(rows)).hexdigest() != said.sha256:
+            raise BadRecord(f"{rows} is not what was written: its checksum differs")
+        if row_count(rows) != said.count:
+            raise BadRecord(f"{rows} does not hold the {said.count} episodes it should")
+        return StoredBlock(rows, said)
 
     def drop(self, cell: Cell) -> None:
         """Forget the rows of a cell, and its damaged files."""
@@ -168,13 +167,8 @@ def rows_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Any:
     return read_rows([(block.rows, min(block.count, episodes - block.first)) for block in blocks], rewards=rewards)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> bytes:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return path.read_bytes()
     except OSError as error:
         raise BadRecord(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise BadRecord(f"{path} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise BadRecord(f"{path} is no record of a study")
-    return content

@@ -1,9 +1,10 @@
 """Training the models a study asks for, once each, into its store."""
 
+import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from wmel.study.build import built_environment
 from wmel.study.cells import Training
@@ -23,34 +24,28 @@ class TrainingJob:
         return f"{training.trainer} in {training.environment} ({settings})"
 
     @property
-    def folders(self) -> dict[int | None, Path]:
-        """By the epoch its weights are kept after; None is the last."""
-        kept: dict[int | None, Path] = {
-            epoch: self.models / f"{self.training.key}-{epoch}" for epoch in self.training.checkpoints
-        }
-        return kept or {None: self.models / self.training.key}
+    def folder(self) -> Path:
+        return self.models / self.training.key
 
     @property
     def is_done(self) -> bool:
-        return all((folder / "card.json").exists() for folder in self.folders.values())
+        """Whether there is a checkpoint whose weights are those its card was written for."""
+        try:
+            card = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
+            weights = sha256((self.folder / "weights.safetensors").read_bytes()).hexdigest()
+        except (OSError, ValueError):
+            return False
+        return isinstance(card, dict) and card.get("weights_sha256") == weights
 
 
 def train(job: TrainingJob) -> float:
-    """Train, write the checkpoints; how many seconds it took."""
+    """Train, write the checkpoint; how many seconds it took."""
     from wmel.training.checkpoints import write_checkpoint  # torch is needed only here
     from wmel.training.recipes import gathered, recipe, trained
 
     begin, training = time.perf_counter(), job.training
     world = built_environment(training.environment, training.environment_settings)
-    how = recipe(world, training.trainer, **_settings(training))
-    data = gathered(world, how)
-    for epoch, folder in job.folders.items():
-        asked = how if epoch is None else replace(how, fit=replace(how.fit, epochs=epoch))
-        made = trained(world, asked, data)
-        write_checkpoint(folder, made.model.network.state_dict(), made.card)
+    how = recipe(world, training.trainer, **training.settings)
+    made = trained(world, how, gathered(world, how))
+    write_checkpoint(job.folder, made.model.network.state_dict(), made.card)
     return time.perf_counter() - begin
-
-
-def _settings(training: Training) -> dict[str, Any]:
-    hidden = training.settings.get("hidden")
-    return {**training.settings, **({} if hidden is None else {"hidden": tuple(hidden)})}

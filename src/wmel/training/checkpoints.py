@@ -1,6 +1,7 @@
 """Checkpoints: weights as safetensors and a card as JSON, in a folder of their own."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
     """Write both files, the card last: a folder with a card is a whole checkpoint."""
     try:
         write_whole(folder / WEIGHTS, lambda path: save_file({k: v.contiguous() for k, v in weights.items()}, path))
+        card = {**card, "weights_sha256": sha256((folder / WEIGHTS).read_bytes()).hexdigest()}
         write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error

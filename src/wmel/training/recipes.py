@@ -62,6 +62,7 @@ def recipe(environment: Environment, trainer: str, **asked: Any) -> Recipe:
         target = "next" if environment.spec.name.startswith("dmc_") else "delta"
         usual = Recipe(Collection("random"), MLPSettings((64, 64), target), FitSettings())
     renamed = {("policy" if name == "collect" else name): value for name, value in asked.items()}
+    renamed |= {"hidden": tuple(asked["hidden"])} if "hidden" in asked else {}
     parts = {}
     for name, part in (("collection", usual.collection), ("network", usual.network), ("fit", usual.fit)):
         mine = {setting: renamed.pop(setting) for setting in list(renamed) if setting in asdict(part)}
