@@ -46,6 +46,7 @@ def _forecast(
     seconds = _training_seconds([job.training for job in untrained])
     blocks = [(cell, missing_blocks(store, cell, places, block)) for cell in cells]
     tried: dict[tuple[str, str], Any] = {}
+    longest = 0.0
     for cell, jobs in blocks:
         kind = (cell.setting, cell.arm)
         if jobs and kind not in tried:
@@ -53,10 +54,11 @@ def _forecast(
             if tried[kind] is None:
                 say(f"trying {cell.name}")
                 tried[kind] = _block_seconds(cell, places)
-        seconds += sum(tried[kind](job) for job in jobs)
+        each = [tried[kind](job) for job in jobs]
+        seconds, longest = seconds + sum(each), max([longest, *each])
     left = [jobs for _, jobs in blocks if jobs]
     episodes = sum(job.count for jobs in left for job in jobs)
-    return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), seconds / workers)
+    return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), max(seconds / workers, longest))
 
 
 def _stored_seconds(store: Store, cells: list[Cell]) -> Callable[[Block], float] | None:
