@@ -19,7 +19,7 @@ EIGHT = """
 name = "eight equal cells"
 episodes = 20
 seeds = [0, 1, 2, 3, 4, 5, 6, 7]
-horizon = 120
+horizon = 60
 block = 20
 floor = false
 
