@@ -107,16 +107,11 @@ def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
 
 def _check_same_setting(oracle: Run, learned: Run) -> None:
     """Refuse arms that differ in more than their model."""
-    one, other = oracle.setting, learned.setting
-    for package in oracle.versions.keys() & learned.versions.keys():  # an arm may do without torch
-        for setting, run in ((one, oracle), (other, learned)):
-            setting[f"version of {package}"] = run.versions[package]
-    for name in {**one, **other}:
-        if one.get(name) != other.get(name):
-            raise BadInput(
-                f"the arms differ in more than their model: {name} is {one.get(name)!r} in the oracle arm and "
-                f"{other.get(name)!r} in the learned one"
-            )
+    for name, (one, other) in oracle.differences(learned).items():
+        raise BadInput(
+            f"the arms differ in more than their model: {name} is {one!r} in the oracle arm and {other!r} in the "
+            "learned one"
+        )
 
 
 def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:

@@ -41,10 +41,8 @@ class Compared:
 def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> Compared:
     """Every setting whose oracle has rows, in the order of the cells."""
     comparisons, refused = [], []
-    groups, floors = (
-        _by(results, lambda cell: cell.setting, floor=False),
-        _by(results, lambda cell: cell.world, floor=True),
-    )
+    groups = _by(results, lambda cell: cell.setting, floor=False)
+    floors = _by(results, lambda cell: cell.world, floor=True)
     for group in groups.values():
         beneath = floors.get(group[0].cell.world, [])
         try:
@@ -69,18 +67,12 @@ def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: boo
 def pooled(runs: Sequence[Run]) -> Run:
     """Runs of one arm on several seeds as one; those that differ in more are refused by name."""
     first = runs[0]
-    for other in runs[1:]:
-        one, another = ({**run.setting, "seeds": None} for run in (first, other))
-        for package in first.versions.keys() & other.versions.keys():
-            one[f"version of {package}"], another[f"version of {package}"] = (
-                run.versions[package] for run in (first, other)
+    for run in runs[1:]:
+        for name, (one, other) in first.differences(run, apart_from=("seeds",)).items():
+            raise BadInput(
+                f"seeds {first.seeds[0]} and {run.seeds[0]} cannot be pooled: {name} is {one!r} in one and {other!r} "
+                "in the other"
             )
-        for name in {**one, **another}:
-            if one.get(name) != another.get(name):
-                raise BadInput(
-                    f"seeds {first.seeds[0]} and {other.seeds[0]} cannot be pooled: {name} is {one.get(name)!r} in one "
-                    f"and {another.get(name)!r} in the other"
-                )
     weights = {run.policy_settings.get("weights") for run in runs}
     settings = {**first.policy_settings, **({"weights": "retrained for each seed"} if len(weights) > 1 else {})}
     seeds = tuple(seed for run in runs for seed in run.seeds)

@@ -45,6 +45,16 @@ class Run:
             **planned,
         }
 
+    def differences(self, other: "Run", *, apart_from: tuple[str, ...] = ()) -> dict[str, tuple[Any, Any]]:
+        """What of the setting and of the versions is not the same in both; a package only one used does not count."""
+        packages = self.versions.keys() & other.versions.keys()
+        one, another = (
+            {**run.setting, **{f"version of {package}": run.versions[package] for package in packages}}
+            for run in (self, other)
+        )
+        names = [name for name in {**one, **another} if name not in apart_from]
+        return {name: (one.get(name), another.get(name)) for name in names if one.get(name) != another.get(name)}
+
 
 @dataclass(frozen=True, eq=False)
 class SweepPoint:
