@@ -31,7 +31,13 @@ HOSTS = {  # guest -> files that may import it
     "dm_control": {"environments/dmc/suite.py"},
     "polars": {"study/parquet.py", "study/frames.py"},
     "plotly": {"reports/figures.py"},
-    "torch": {"models/mlp.py", "models/weights.py", *(f"training/{name}.py" for name in LEARNING)},
+    "torch": {
+        "models/mlp.py",
+        "models/weights.py",
+        "models/pair.py",
+        "diagnostics/esnr/first_order.py",
+        *(f"training/{name}.py" for name in LEARNING),
+    },
 }
 WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}

@@ -51,3 +51,12 @@ class RollsOut(Protocol):
     def rollout(self, latents: Array, actions: Array) -> Array:
         """latents [M,Z], actions [M,H,A] -> latents [M,H+1,Z], the start included"""
         ...
+
+
+@runtime_checkable
+class ValuesItself(Protocol):
+    """A model that says what return it expects from a latent on."""
+
+    def values(self, latents: Array) -> Array:
+        """latents [M,Z] -> values [M]"""
+        ...

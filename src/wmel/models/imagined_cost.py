@@ -49,36 +49,66 @@ class ImaginedCost:
 
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
         """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
-        length = len(actions)
-        row = np.arange(length + -length % self.model.spec.rows_at_once)
-        if len(row) > length:
-            row[length:] = length - 1  # the last fills up
-            actions = actions[as_like(row, actions)]
-        by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
-        values = self.space.as_values(by_step).swapaxes(0, 1)
-        episode = as_like((start + row) // count, self.latents)
-        latents, goals = self.latents[episode], as_like(self.goals, self.latents)[episode]
-        inputs = model_input(self.model, self.space, by_step.swapaxes(0, 1), values)
-        trajectory = rollout(self.model, latents, inputs)
-        costs = self._costs(trajectory, inputs, values, goals)
-        return reduced(self.objective.reduction, costs[:length])
-
-    def _costs(self, trajectory: Array, inputs: Array, values: Array, goals: Array) -> Array:
-        """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
-        if isinstance(self.objective, ModelReward):
-            assert able(self.model, RewardsItself), "a policy checks that its model has a reward"
-            return -self.model.rewards(trajectory, inputs)
-        observations = decoded(self.model, trajectory)
-        costs = self.objective.costs(observations, values, goals)
-        xp = namespace_of(observations)
-        if xp.isfinite(observations.sum()):
-            return costs
-        finite = xp.isfinite(observations[:, 1:]).all(-1)
-        return xp.where(finite, costs, float("nan"))  # which no reduction hides, whatever an objective reads
+        episodes = (start + np.arange(len(actions))) // count
+        goals = as_like(self.goals, self.latents)
+        imagined = imagine(self.model, self.objective, self.space, self.latents, goals, episodes, actions)
+        return reduced(self.objective.reduction, imagined.costs)
 
 
-def model_input(model: WorldModel, space: Space, actions: Array, values: Array) -> Array:
+@dataclass(frozen=True, eq=False)
+class Imagined:
+    """What came of action sequences: latents, the start included, and the cost of every step."""
+
+    trajectory: Array  # [M,H+1,Z]
+    costs: Array  # [M,H]
+
+
+def imagine(
+    model: WorldModel,
+    objective: Objective | ModelReward,
+    space: Space | None,
+    latents: Array,
+    goals: Array,
+    rows: np.ndarray,
+    actions: Array,
+) -> Imagined:
+    """Action sequences [M,H,A], each from the row of latents [B,Z] and goals [B,G] that `rows` [M] says.
+
+    Without a space actions are plain numbers.
+    """
+    length = len(actions)
+    missing = -length % model.spec.rows_at_once
+    if missing:
+        filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
+        rows, actions = rows[filled], actions[as_like(filled, actions)]
+    place = as_like(rows, latents)
+    latents, goals = latents[place], goals[place]
+    by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
+    values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
+    inputs = model_input(model, space, by_step.swapaxes(0, 1), values)
+    trajectory = rollout(model, latents, inputs)
+    costs = _costs(model, objective, trajectory, inputs, values, goals)
+    return Imagined(trajectory[:length], costs[:length])
+
+
+def _costs(
+    model: WorldModel, objective: Objective | ModelReward, trajectory: Array, inputs: Array, values: Array, goals: Array
+) -> Array:
+    """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
+    if isinstance(objective, ModelReward):
+        assert able(model, RewardsItself), "whoever asks checks that the model has a reward"
+        return -model.rewards(trajectory, inputs)
+    observations = decoded(model, trajectory)
+    costs = objective.costs(observations, values, goals)
+    xp = namespace_of(observations)
+    if xp.isfinite(observations.sum()):
+        return costs
+    finite = xp.isfinite(observations[:, 1:]).all(-1)
+    return xp.where(finite, costs, float("nan"))  # which no reduction hides, whatever an objective reads
+
+
+def model_input(model: WorldModel, space: Space | None, actions: Array, values: Array) -> Array:
     """Actions [...,A] as the model takes them: finite ones as index, value or one-hot, whatever its spec asks for."""
-    if isinstance(space, Box) or model.spec.action_input == "value":
+    if space is None or isinstance(space, Box) or model.spec.action_input == "value":
         return values
     return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)

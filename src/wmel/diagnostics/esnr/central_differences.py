@@ -1,0 +1,59 @@
+"""fog(fd): gradients of a model that can only be stepped, by central differences in float64 at two step sizes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.arrays import to_numpy
+from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions
+from wmel.diagnostics.esnr.gradients import Gradients, is_flat
+from wmel.diagnostics.esnr.question import Question, rows_of
+from wmel.errors import BadInput
+from wmel.randomness import Streams
+
+SMALL, LARGE = 1e-3, 1e-2  # in halves of the action range
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Gradients by the small step, and the mean ones by the large step, which agree where they mean anything."""
+
+    gradients: Gradients
+    coarse_means: np.ndarray  # [b,D]
+
+
+def central_differences(
+    asked: Question, draw: GaussianActions | CategoricalActions, streams: Streams, rows: slice, purpose: str
+) -> Differences:
+    """Each coordinate of each sampled sequence moved up and down."""
+    if isinstance(draw, CategoricalActions):
+        raise BadInput(f"actions are {draw.space.count} levels and have no derivative: use zog or cem")
+    settings, count, samples = asked.settings, len(streams), asked.settings.samples
+    noise = draw.noise(streams, purpose, (samples,), np.zeros(0, np.float32))
+    inner = draw.around(noise, rows).astype(np.float64).reshape(count * samples, -1)
+    place = rows_of(rows.start, rows.stop, samples)
+    fine, coarse = (_slopes(asked, draw, place, inner, step) for step in (SMALL, LARGE))
+    coordinates = inner.shape[1]
+    gradients = Gradients(
+        fine.reshape(count, samples, coordinates),
+        is_flat(fine.reshape(count, -1)) & (fine.reshape(count, -1) == 0).all(axis=1),
+        2 * coordinates * count * samples * settings.horizon,
+        draw.out_of_range(inner),
+        2 * coordinates,
+    )
+    return Differences(gradients, coarse.reshape(count, samples, coordinates).mean(axis=1))
+
+
+def _slopes(asked: Question, draw: GaussianActions, place: np.ndarray, inner: np.ndarray, step: float) -> np.ndarray:
+    """Slopes [M,D] of the return at what was drawn [M,D]."""
+    coordinates, shape = inner.shape[1], (asked.settings.horizon, draw.centre.shape[2])
+    each = max(1, asked.settings.rows // (2 * coordinates))
+    moves = step * np.concatenate([np.eye(coordinates), -np.eye(coordinates)])
+    slopes = []
+    for start in range(0, len(inner), each):
+        moved = (inner[start : start + each, None] + moves).reshape(-1, *shape)
+        whence = np.repeat(place[start : start + each], 2 * coordinates)
+        returns = to_numpy(asked.foreseen(whence, draw.executed(moved)).rewards).sum(axis=1)
+        up, down = np.split(returns.reshape(-1, 2 * coordinates), 2, axis=1)
+        slopes.append((up - down) / (2 * step))
+    return np.concatenate(slopes)

@@ -1,0 +1,124 @@
+"""How action sequences are drawn around a mean, and what their draw says about it."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from wmel.arrays import Array, as_like, namespace_of, one_hot
+from wmel.contract.spaces import Box, Finite, Space
+from wmel.diagnostics.esnr.settings import EsnrSettings
+from wmel.errors import BadInput
+from wmel.randomness import Streams, normals
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Sequences of b observations with whatever axes follow: [b,...]."""
+
+    actions: Array  # [b,...,H,A] as they travel
+    scores: Array  # [b,...,H,k] gradient of the log-probability with respect to the distribution's parameters
+    points: Array  # [b,...,H,k] what an elite mean averages
+
+
+class ActionDraw(Protocol):
+    """A distribution of action sequences for each of B observations."""
+
+    @property
+    def centre(self) -> np.ndarray:
+        """[B,H,k] or [1,H,k]: the parameters gradients are taken of, and the mean of `points`."""
+        ...
+
+    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
+        """Sequences [b,*shape] for some of the observations, in the library of `like`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianActions:
+    """Independent normals around a mean, in halves of the action range; how they stay within it is a setting."""
+
+    space: Box | None
+    centre: np.ndarray  # [B,H,A] or [1,H,A]
+    sigma: float
+    kind: str
+
+    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
+        noise = self.noise(streams, purpose, shape, like)
+        inner = self.around(noise, rows)
+        return Drawn(self.executed(inner), noise / self.sigma, inner)
+
+    def noise(self, streams: Streams, purpose: str, shape: tuple[int, ...], like: Array) -> Array:
+        """Standard normals [b,*shape,H,A]"""
+        horizon, width = self.centre.shape[1:]
+        count = horizon * width
+        uniforms = streams.uniforms(purpose, (*shape, count + count % 2))[0]
+        noise = normals(as_like(uniforms, like))[..., :count]
+        return noise.reshape(len(streams), *shape, horizon, width)
+
+    def around(self, noise: Array, rows: slice) -> Array:
+        """The mean of each observation plus its noise [b,...,H,A]"""
+        centre = self.centre if len(self.centre) == 1 else self.centre[rows]
+        spread = centre.reshape(len(centre), *(1,) * (noise.ndim - 3), *centre.shape[1:]).astype(np.float32)
+        return as_like(spread, noise) + self.sigma * noise
+
+    def executed(self, inner: Array) -> Array:
+        """Actions [...,A] of what was drawn, within bounds as far as they are kept there."""
+        xp = namespace_of(inner)
+        kept = {"gaussian": lambda: inner, "clamped": lambda: xp.clip(inner, -1, 1), "tanh": lambda: xp.tanh(inner)}
+        if self.space is None:
+            return inner
+        low, high = (as_like(bound.astype(np.float64), inner) for bound in (self.space.low, self.space.high))
+        scaled = (low + high) / 2 + (high - low) / 2 * kept[self.kind]()
+        return scaled.astype(inner.dtype) if xp is np else scaled.to(inner.dtype)
+
+    def out_of_range(self, points: Array) -> float:
+        """The share of drawn numbers beyond the bounds."""
+        return 0.0 if self.space is None else float((abs(points) > 1).sum()) / math.prod(points.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalActions:
+    """One of finitely many actions at each step, alike likely; gradients are of the logits."""
+
+    space: Finite
+    horizon: int
+
+    @property
+    def centre(self) -> np.ndarray:
+        return np.full((1, self.horizon, self.space.count), 1 / self.space.count)
+
+    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
+        uniforms = as_like(streams.uniforms(purpose, (*shape, self.horizon))[0], like)
+        index = uniforms * self.space.count
+        index = index.astype(self.space.dtype) if namespace_of(index) is np else index.to(namespace_of(index).int32)
+        chosen = one_hot(index, self.space.count)
+        return Drawn(index[..., None], chosen - 1 / self.space.count, chosen)
+
+    def out_of_range(self, points: Array) -> float:
+        """None: choices have no bounds."""
+        return 0.0
+
+
+def action_draw(
+    space: Space | None, settings: EsnrSettings, mean: np.ndarray | None, observations: int
+) -> GaussianActions | CategoricalActions:
+    """The distribution for an action space, around a mean [H,A] or [B,H,A] (the middle of the range)."""
+    if isinstance(space, Finite):
+        if mean is not None:
+            raise BadInput("a mean is for actions that are numbers; these are choices")
+        return CategoricalActions(space, settings.horizon)
+    if space is None and mean is None:
+        raise BadInput("without an environment the mean of the actions must be given, [horizon, width of an action]")
+    centre = np.zeros((1, settings.horizon, space.width)) if mean is None and space is not None else np.asarray(mean)
+    centre = centre[None] if centre.ndim == 2 else centre
+    width = centre.shape[-1] if space is None else space.width
+    if centre.ndim != 3 or centre.shape[1:] != (settings.horizon, width) or len(centre) not in (1, observations):
+        raise BadInput(
+            f"the mean of the actions must be [{settings.horizon}, {width}] or have one for each of {observations} "
+            f"observations, got {np.shape(mean)}"
+        )
+    if not np.isfinite(centre).all():
+        raise BadInput("the mean of the actions must be finite")
+    return GaussianActions(space, centre, settings.sigma, settings.actions)

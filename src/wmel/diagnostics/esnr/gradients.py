@@ -1,0 +1,42 @@
+"""Sampled gradients, whatever estimator they came from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.arrays import Array, to_numpy
+
+RESOLUTION = 2e-7  # returns that differ by less than this share of themselves are the same in float32
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """S gradients at each of B observations, and what they took."""
+
+    samples: np.ndarray  # [B,S,D] float64
+    flat: np.ndarray  # [B] whether every action sequence had the same return there
+    model_steps: int
+    out_of_range: float  # share of drawn numbers beyond the action bounds
+    rollouts_each: int = 1  # imagined sequences behind one gradient
+    effective_elites: float | None = None
+
+
+def is_flat(returns: Array) -> np.ndarray:
+    """Which observations have one return only, by returns [b,...]: bool [b]."""
+    numbers = to_numpy(returns).astype(np.float64).reshape(len(returns), -1)
+    return np.ptp(numbers, axis=1) <= RESOLUTION * abs(numbers).max(axis=1)
+
+
+def gathered(parts: list[Gradients]) -> Gradients:
+    """The gradients of consecutive observations together."""
+    sizes = [part.samples.size for part in parts]
+    elites = [part.effective_elites for part in parts]
+    known = [value for value in elites if value is not None]
+    return Gradients(
+        np.concatenate([part.samples for part in parts]),
+        np.concatenate([part.flat for part in parts]),
+        sum(part.model_steps for part in parts),
+        float(np.average([part.out_of_range for part in parts], weights=sizes)),
+        parts[0].rollouts_each,
+        float(np.average(known, weights=sizes)) if known else None,
+    )

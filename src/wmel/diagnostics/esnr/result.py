@@ -1,0 +1,154 @@
+"""An ESNR: its estimates, its interval, and what it must not be compared with."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from wmel.diagnostics.esnr.gradients import Gradients
+from wmel.diagnostics.esnr.settings import EsnrSettings
+from wmel.diagnostics.esnr.signal import Signal
+from wmel.errors import BadInput
+from wmel.stats.bootstrap import cluster_bootstrap
+from wmel.stats.estimate import Estimate
+
+MOST_BROKEN = 0.01  # beyond this share of NaN gradients nothing is estimated
+ENOUGH_FOR_JACKKNIFE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Esnr:
+    """The signal-to-noise ratio of one estimator's gradients through one model."""
+
+    model: str
+    method: str
+    settings: EsnrSettings
+    gradients: Gradients
+    episodes: np.ndarray  # [B] which observations belong together
+    steps: np.ndarray  # [B]
+    seconds: float
+
+    @cached_property
+    def signal(self) -> Signal:
+        return Signal(self.gradients.samples)
+
+    @cached_property
+    def correction(self) -> str:
+        """What was done about the bias of the ratio."""
+        if self.settings.literal:
+            return "none"
+        return "jackknife" if self.settings.samples >= ENOUGH_FOR_JACKKNIFE else "gaussian"
+
+    @cached_property
+    def per_observation(self) -> np.ndarray:
+        """[B], NaN where no coordinate has a ratio; may be negative, never cut off before averaging"""
+        source = {"none": "literal", "jackknife": "jackknife", "gaussian": "gaussian"}[self.correction]
+        return self.signal.by_observation(getattr(self.signal, source))
+
+    @cached_property
+    def esnr(self) -> Estimate:
+        """The mean over observations, with its interval."""
+        reason = self.why_undefined
+        if reason:
+            return Estimate.undefined(reason)
+        there = np.isfinite(self.per_observation)
+        found = cluster_bootstrap(self.per_observation[there], there[there], self.episodes[there])
+        return replace(found, method=f"{found.method}; bias: {self.correction}")
+
+    @cached_property
+    def esnr_per_rollout(self) -> Estimate:
+        """The same for one imagined sequence: the only number that estimators may be ranked by."""
+        each, whole = self.gradients.rollouts_each, self.esnr
+        if not whole.is_defined or each == 1:
+            return whole
+        scaled = [None if number is None else number / each for number in (whole.value, whole.low, whole.high)]
+        return Estimate(*scaled, whole.n, whole.method)
+
+    @cached_property
+    def pooled(self) -> Estimate:
+        """All signal over all noise: does not change when actions are rotated, and hardly biased."""
+        reason = self.why_undefined
+        return Estimate.undefined(reason) if reason else cluster_bootstrap(
+            self.signal.power, self.signal.noise, self.episodes
+        )  # fmt: skip
+
+    @cached_property
+    def raw(self) -> float | None:
+        """Uncorrected: too high by about 1/S where there is no signal."""
+        return self._mean(self.signal.raw)
+
+    @cached_property
+    def gaussian(self) -> float | None:
+        """Corrected as for normal gradients."""
+        return self._mean(self.signal.gaussian)
+
+    @cached_property
+    def jackknife(self) -> float | None:
+        """Corrected whatever the distribution."""
+        return self._mean(self.signal.jackknife)
+
+    @cached_property
+    def median(self) -> float | None:
+        """Of the observations; far below the mean where a few dominate it."""
+        there = self.per_observation[np.isfinite(self.per_observation)]
+        return None if self.why_undefined or not len(there) else float(np.median(there))
+
+    @property
+    def dead_share(self) -> float:
+        """Coordinates whose gradient is always zero."""
+        return float(self.signal.dead.mean())
+
+    @property
+    def infinite_share(self) -> float:
+        """Coordinates with a gradient and no noise."""
+        return float(self.signal.infinite.mean())
+
+    @property
+    def broken_share(self) -> float:
+        """Gradients with a NaN or infinity in them."""
+        return self.signal.broken_share
+
+    @property
+    def flat_share(self) -> float:
+        """Observations from which every action sequence has the same return."""
+        return float(self.gradients.flat.mean())
+
+    @property
+    def model_steps(self) -> int:
+        return self.gradients.model_steps
+
+    @cached_property
+    def why_undefined(self) -> str:
+        """Empty where there is a ratio."""
+        if self.broken_share > MOST_BROKEN:
+            return f"{self.broken_share:.1%} of the gradients are NaN or infinite, more than {MOST_BROKEN:.0%}"
+        if self.gradients.flat.all():
+            return "the return is the same for every action sequence: there is no gradient to follow"
+        if self.settings.literal:
+            return ""
+        if self.signal.dead.all():
+            return "every gradient is zero: dead"
+        if not self.signal.usable.any():
+            return "no gradient has any noise: the ratio is infinite"
+        return ""
+
+    def _mean(self, ratios: np.ndarray) -> float | None:
+        there = self.signal.by_observation(ratios)
+        there = there[np.isfinite(there)]
+        return None if self.why_undefined or not len(there) else float(there.mean())
+
+
+def esnr_difference(a: Esnr, b: Esnr) -> Estimate:
+    """A - B on the same observations and the same noise."""
+    if a.method != b.method or a.settings.described(a.method) != b.settings.described(b.method):
+        raise BadInput(f"{a.method} and {b.method} with other settings are other quantities: compare like with like")
+    if not (np.array_equal(a.episodes, b.episodes) and np.array_equal(a.steps, b.steps)):
+        raise BadInput("a paired difference needs both models at the same observations")
+    for one in (a, b):
+        if one.why_undefined:
+            return Estimate.undefined(f"{one.model}: {one.why_undefined}")
+    gaps = a.per_observation - b.per_observation
+    there = np.isfinite(gaps)
+    if not there.any():
+        return Estimate.undefined("no observation has a ratio under both")
+    return cluster_bootstrap(gaps[there], there[there], a.episodes[there])

@@ -1,0 +1,57 @@
+"""Bring your own model as a pair of functions: what comes next, and what it is worth."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from wmel.arrays import Array
+from wmel.contract.policy import Percept
+from wmel.contract.world_model import WorldModelSpec
+from wmel.errors import BadInput, BadModel
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """`next(z, a)` and `reward(z, a)` on whole batches; a latent is the observation, the reward that of its action.
+
+    `value(z)` is optional. The functions get torch tensors on `device`, or numpy arrays if `library` says so.
+    """
+
+    next: Callable[[Array, Array], Array]  # latents [M,Z], actions [M,A] -> latents [M,Z]
+    reward: Callable[[Array, Array], Array]  # latents [M,Z], actions [M,A] -> [M]
+    value: Callable[[Array], Array] | None = None  # latents [M,Z] -> [M]
+    name: str = "pair"
+    library: Literal["torch", "numpy"] = "torch"
+    device: str = "cpu"
+
+    @property
+    def spec(self) -> WorldModelSpec:
+        return WorldModelSpec(self.name)
+
+    def encode(self, percept: Percept, previous: Array | None) -> Array:
+        if self.library == "numpy":
+            return np.asarray(percept.observation, np.float64)
+        return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.device)
+
+    def step(self, latents: Array, actions: Array) -> Array:
+        return self.next(latents, actions)
+
+    def decode(self, latents: Array) -> Array:
+        return latents
+
+    def rewards(self, trajectory: Array, actions: Array) -> Array:
+        """latents [M,H+1,Z], actions [M,H,A] -> [M,H], each of the latent its action met."""
+        rows, horizon = actions.shape[:2]
+        before = trajectory[:, :-1].reshape(rows * horizon, -1)
+        made = self.reward(before, actions.reshape(rows * horizon, -1))
+        if tuple(made.shape) != (rows * horizon,):
+            raise BadModel(f"reward must give one number per row, so {(rows * horizon,)}, got {tuple(made.shape)}")
+        return made.reshape(rows, horizon)
+
+    def values(self, latents: Array) -> Array:
+        if self.value is None:
+            raise BadInput(f"{self.name} was given no value function")
+        return self.value(latents)
