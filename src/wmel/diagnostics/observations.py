@@ -67,6 +67,7 @@ def fresh_observations(
     require_whole(states, "the number of states")
     episodes = min(EPISODES, states) if episodes is None else episodes
     require_whole(episodes, "the number of episodes")
+    require_whole(seed, "the seed of fresh episodes", at_least=0)
     require(episodes <= states, f"{states} states come from at most as many episodes", episodes)
     steps = environment.spec.max_steps if episode_steps is None else episode_steps
     record, seeds = Trajectories(), episode_seeds(FRESH + seed, episodes)
@@ -83,6 +84,8 @@ def fresh_observations(
     place = np.concatenate([np.arange(count) for count in each])
     draws = Streams(seeds, np.zeros_like(seeds)).uniforms("esnr states", (int(each.max()),))[0]
     lengths = arrays["steps"][episode]
+    if (each[episode] > lengths).any():
+        raise BadInput(f"{states} states do not fit into {episodes} episodes, one of which has {lengths.min()} steps")
     step = ((place + draws[episode, place]) / each[episode] * lengths).astype(np.int64).clip(max=lengths - 1)
     found = arrays["states"][episode, step]
     last = np.where(step[:, None] > 0, arrays["actions"][episode, step - 1], 0)

@@ -10,7 +10,7 @@ import torch
 from wmel.arrays import Array
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import BadInput, BadModel
+from wmel.errors import BadInput, BadModel, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,9 @@ class PairModel:
     name: str = "pair"
     library: Literal["torch", "numpy"] = "torch"
     device: str = "cpu"
+
+    def __post_init__(self):
+        require(self.library in ("torch", "numpy"), "library must be 'torch' or 'numpy'", self.library)
 
     @property
     def spec(self) -> WorldModelSpec:
@@ -47,11 +50,15 @@ class PairModel:
         rows, horizon = actions.shape[:2]
         before = trajectory[:, :-1].reshape(rows * horizon, -1)
         made = self.reward(before, actions.reshape(rows * horizon, -1))
-        if tuple(made.shape) != (rows * horizon,):
-            raise BadModel(f"reward must give one number per row, so {(rows * horizon,)}, got {tuple(made.shape)}")
-        return made.reshape(rows, horizon)
+        return self._one_each(made, rows * horizon, "reward").reshape(rows, horizon)
 
     def values(self, latents: Array) -> Array:
         if self.value is None:
             raise BadInput(f"{self.name} was given no value function")
-        return self.value(latents)
+        return self._one_each(self.value(latents), len(latents), "value")
+
+    def _one_each(self, made: Array, rows: int, what: str) -> Array:
+        shape = tuple(getattr(made, "shape", ()))
+        if shape != (rows,):
+            raise BadModel(f"the {what} of {self.name} must be one number per row, so {(rows,)}, got {shape}")
+        return made

@@ -1,21 +1,32 @@
 """The bootstrap of a ratio of sums over clusters: means, pooled ratios and differences of either."""
 
+import math
+
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from wmel.errors import BadInput, require_share
 from wmel.stats.estimate import Estimate
 
 RESAMPLES = 4000
+FEWEST = 3  # clusters: two have one way to differ
+AT_ONCE = 1 << 22  # numbers drawn
 SEED = 20_240_229  # any: an interval is the same whenever it is worked out
 
 
 def cluster_bootstrap(
-    numerators: np.ndarray, denominators: np.ndarray, clusters: np.ndarray, *, confidence: float = 0.95
+    numerators: np.ndarray,
+    denominators: np.ndarray,
+    clusters: np.ndarray,
+    *,
+    confidence: float = 0.95,
+    bounded: bool = False,
 ) -> Estimate:
-    """sum(numerators [n]) / sum(denominators [n]) with whole clusters [n] drawn again, each draw in its own deviations.
+    """sum(numerators [n]) / sum(denominators [n]) with whole clusters [n] drawn again.
 
     Studentised (Efron and Tibshirani 1993, chapter 12): plain percentiles cover too little where a few clusters are far
-    above the rest, as signal-to-noise ratios are.
+    above the rest, as signal-to-noise ratios are. Of numbers that are bounded, such as cosines, percentiles, spread
+    to make up for few clusters as Student's t does (Hesterberg 2015).
     """
     require_share(confidence, "confidence")
     numerators, denominators = np.asarray(numerators, float), np.asarray(denominators, float)
@@ -29,19 +40,32 @@ def cluster_bootstrap(
         return Estimate.undefined("nothing to divide by")
     above, below = (np.bincount(place, array, count) for array in (numerators, denominators))
     value = float(above.sum() / total)
-    if count < 2:
-        return Estimate(value, n=count, method="one cluster has no interval")
-    drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), RESAMPLES)
-    sums = drawn @ below
-    drawn, sums = drawn[sums > 0], sums[sums > 0]
-    values = drawn @ above / sums
-    squares = drawn @ above**2 - 2 * values * (drawn @ (above * below)) + values**2 * (drawn @ below**2)
-    errors, error = np.sqrt(np.maximum(squares, 0)) / sums, np.sqrt(((above - value * below) ** 2).sum()) / total
+    if count < FEWEST:
+        return Estimate(value, n=count, method=f"fewer than {FEWEST} clusters have no interval")
+    sums, tops, squares, products, weights = _drawn(np.stack([below, above, above**2, above * below, below**2]))
+    values = tops / sums
+    tail = (1 - confidence) / 2
+    if bounded:
+        wider = float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
+        low, high = np.quantile(values, [wider, 1 - wider])
+        return Estimate(value, float(low), float(high), count, f"bootstrap over {count} clusters")
+    residuals = squares - 2 * values * products + values**2 * weights
+    errors, error = np.sqrt(np.maximum(residuals, 0)) / sums, np.sqrt(((above - value * below) ** 2).sum()) / total
     spread = errors > 1e-9 * error
     if error <= 1e-12 * abs(value) or not spread.any():
         return Estimate(value, value, value, count, f"all {count} clusters are alike")
-    tail = (1 - confidence) / 2
-    low, high = np.quantile((values - value)[spread] / errors[spread], [1 - tail, tail])
-    return Estimate(
-        value, float(value - low * error), float(value - high * error), count, f"bootstrap-t over {count} clusters"
-    )
+    far, near = np.quantile((values - value)[spread] / errors[spread], [1 - tail, tail])
+    low, high = float(value - far * error), float(value - near * error)
+    return Estimate(value, low, high, count, f"bootstrap-t over {count} clusters")
+
+
+def _drawn(numbers: np.ndarray) -> np.ndarray:
+    """Sums [k,R] of numbers [k,clusters] over clusters drawn with replacement; draws without weight are left out."""
+    count, generator = numbers.shape[1], np.random.default_rng(SEED)
+    size = max(1, AT_ONCE // count)
+    parts = [
+        numbers @ generator.multinomial(count, np.full(count, 1 / count), min(size, RESAMPLES - start)).T
+        for start in range(0, RESAMPLES, size)
+    ]
+    sums = np.concatenate(parts, axis=1)
+    return sums[:, sums[0] > 0]

@@ -1,11 +1,12 @@
 """Where gradients point: the cosine with the true dynamics' own, which is what sees bias."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from wmel.diagnostics.esnr.result import Esnr
+from wmel.errors import BadInput
 from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
 
@@ -24,24 +25,40 @@ class TrueGradient:
         """Observations at which both step sizes find one direction: bool [B]"""
         return cosines(self.esnr.signal.means, self.coarse_means) >= AGREEMENT
 
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """How far a model's mean gradients point the way of the true ones."""
+
+    cosine: Estimate  # the mean over observations where the true direction is resolved
+    cosines: np.ndarray  # [B], NaN where it is not
+    unresolved_share: float
+
     @property
-    def unresolved_share(self) -> float:
-        return float(1 - self.resolved.mean())
+    def against_share(self) -> float | None:
+        """Of the resolved observations, those whose gradient points away from the truth."""
+        there = np.isfinite(self.cosines)
+        return float((self.cosines[there] < 0).mean()) if there.any() else None
 
 
-def alignment(found: Esnr, truth: TrueGradient) -> Estimate:
-    """The mean cosine over observations where the true direction is resolved; a gradient of zero points nowhere: 0."""
-    if found.why_undefined:
-        return Estimate.undefined(found.why_undefined)
+def alignment(found: Esnr, truth: TrueGradient) -> Alignment:
+    """Of mean gradients of S samples: their noise alone keeps the cosine below 1. A zero gradient points nowhere: 0."""
+    if found.signal.means.shape != truth.esnr.signal.means.shape:
+        shapes = f"{found.signal.means.shape} and {truth.esnr.signal.means.shape}"
+        raise BadInput(f"alignment needs gradients at the same observations and of the same actions, got {shapes}")
+    resolved = truth.resolved
+    angles = np.where(resolved, np.nan_to_num(cosines(found.signal.means, truth.esnr.signal.means)), np.nan)
+    unresolved = float(1 - resolved.mean())
+    if found.why_no_direction:
+        return Alignment(Estimate.undefined(found.why_no_direction), angles, unresolved)
     if found.settings.raw_elite_mean and found.method == "cem":
-        return Estimate.undefined("a raw elite mean is a place, not a direction")
-    there = truth.resolved
-    if not there.any():
-        return Estimate.undefined("not resolved: the true gradient depends on the step it is taken by")
-    angles = np.nan_to_num(cosines(found.signal.means, truth.esnr.signal.means))
-    mean = cluster_bootstrap(angles[there], there[there], found.episodes[there])
-    low, high = (None if end is None else float(np.clip(end, -1, 1)) for end in (mean.low, mean.high))
-    return replace(mean, low=low, high=high)
+        return Alignment(Estimate.undefined("a raw elite mean is a place, not a direction"), angles, unresolved)
+    if not resolved.any():
+        reason = "not resolved: the true gradient depends on the step it is taken by"
+        return Alignment(Estimate.undefined(reason), angles, unresolved)
+    clusters = found.episodes[resolved]
+    mean = cluster_bootstrap(angles[resolved], np.ones(len(clusters)), clusters, bounded=True)
+    return Alignment(mean, angles, unresolved)
 
 
 def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:

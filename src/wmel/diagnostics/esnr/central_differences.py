@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import to_numpy
+from wmel.arrays import namespace_of, to_numpy
 from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions
 from wmel.diagnostics.esnr.gradients import Gradients, is_flat
 from wmel.diagnostics.esnr.question import Question, rows_of
 from wmel.errors import BadInput
 from wmel.randomness import Streams
 
-SMALL, LARGE = 1e-3, 1e-2  # in halves of the action range
+SMALL, LARGE = 1e-4, 1e-3  # in halves of the action range
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,8 @@ def central_differences(
     """Each coordinate of each sampled sequence moved up and down."""
     if isinstance(draw, CategoricalActions):
         raise BadInput(f"actions are {draw.space.count} levels and have no derivative: use zog or cem")
+    if namespace_of(asked.latents) is not np:
+        raise BadInput(f"{asked.model.spec.name} computes in float32, too coarse for differences: use fog, zog or cem")
     settings, count, samples = asked.settings, len(streams), asked.settings.samples
     noise = draw.noise(streams, purpose, (samples,), np.zeros(0, np.float32))
     inner = draw.around(noise, rows).astype(np.float64).reshape(count * samples, -1)
@@ -37,7 +39,7 @@ def central_differences(
     gradients = Gradients(
         fine.reshape(count, samples, coordinates),
         is_flat(fine.reshape(count, -1)) & (fine.reshape(count, -1) == 0).all(axis=1),
-        2 * coordinates * count * samples * settings.horizon,
+        4 * coordinates * count * samples * settings.horizon,
         draw.out_of_range(inner),
         2 * coordinates,
     )

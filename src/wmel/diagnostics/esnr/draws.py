@@ -117,7 +117,7 @@ def action_draw(
     if centre.ndim != 3 or centre.shape[1:] != (settings.horizon, width) or len(centre) not in (1, observations):
         raise BadInput(
             f"the mean of the actions must be [{settings.horizon}, {width}] or have one for each of {observations} "
-            f"observations, got {np.shape(mean)}"
+            f"observations, got {centre.shape}"
         )
     if not np.isfinite(centre).all():
         raise BadInput("the mean of the actions must be finite")

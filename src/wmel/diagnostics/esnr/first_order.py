@@ -50,4 +50,5 @@ def _backward(
                 "no torch operations, or do not depend on them): use zog or cem"
             )
         (gradient,) = torch.autograd.grad(returns.sum(), leaf)
-    return gradient, returns.detach()
+    known = returns.detach().isfinite()
+    return torch.where(known[:, None, None], gradient, torch.nan), returns.detach()

@@ -30,13 +30,12 @@ def is_flat(returns: Array) -> np.ndarray:
 def gathered(parts: list[Gradients]) -> Gradients:
     """The gradients of consecutive observations together."""
     sizes = [part.samples.size for part in parts]
-    elites = [part.effective_elites for part in parts]
-    known = [value for value in elites if value is not None]
+    known = [(part.effective_elites, part.samples.size) for part in parts if part.effective_elites is not None]
     return Gradients(
         np.concatenate([part.samples for part in parts]),
         np.concatenate([part.flat for part in parts]),
         sum(part.model_steps for part in parts),
         float(np.average([part.out_of_range for part in parts], weights=sizes)),
         parts[0].rollouts_each,
-        float(np.average(known, weights=sizes)) if known else None,
+        sum(value * size for value, size in known) / sum(size for _, size in known) if known else None,
     )

@@ -1,27 +1,30 @@
 """esnr: the expected signal-to-noise ratio of policy gradients through a model."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from wmel.contract.environment import Environment
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.spaces import Space
+from wmel.contract.spaces import Box, Space
 from wmel.contract.world_model import WorldModel
 from wmel.diagnostics.esnr.alignment import TrueGradient
 from wmel.diagnostics.esnr.central_differences import central_differences
-from wmel.diagnostics.esnr.draws import action_draw
+from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions, action_draw
 from wmel.diagnostics.esnr.elite_mean import elite_mean
 from wmel.diagnostics.esnr.gradients import Gradients, gathered
-from wmel.diagnostics.esnr.question import blocks, question
+from wmel.diagnostics.esnr.question import Question, blocks, question
 from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.settings import EsnrSettings
 from wmel.diagnostics.esnr.zeroth_order import zeroth_order
 from wmel.diagnostics.observations import Observations, given_observations
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
+from wmel.threads import arrays_on_few
 
 METHODS = ("fog", "zog", "cem")
 DIFFERENCES = "fog(fd)"
@@ -35,7 +38,7 @@ def esnr(
     *,
     objective: Objective | ModelReward | None = None,
     space: Space | None = None,
-    mean: object = None,
+    mean: ArrayLike | None = None,
     paper: bool = False,
     progress: Progress = lambda observations: None,
     **settings: Any,
@@ -47,24 +50,17 @@ def esnr(
     space actions are plain numbers around `mean` [H,A] or [B,H,A]. Settings are those of EsnrSettings; `paper=True` is
     the paper's quantity to the letter. `progress` counts observations.
     """
-    chosen, seen = _chosen(settings, mean, paper), _seen(observations)
-    one, begin = as_model(model), time.perf_counter()
     if method not in (*METHODS, DIFFERENCES):
         raise BadInput(f"no estimator is called {method!r}; known: {', '.join((*METHODS, DIFFERENCES))}")
-    if method == DIFFERENCES or (method == "fog" and isinstance(one, Oracle)):
-        return true_gradient(
-            one, seen, objective=objective, space=space, mean=mean, paper=paper, progress=progress, **settings
-        ).esnr
-    asked = question(one, seen, chosen, space, objective)
-    draw = action_draw(space, chosen, _numbers(mean), len(seen))
-    each = chosen.samples * (chosen.population if method == "cem" else 1)
-    parts, streams = [], seen.streams
-    for rows in blocks(len(seen), each, chosen.rows):
-        own = streams.rows(np.arange(rows.start, rows.stop))
-        parts.append(_estimator(method)(asked, draw, own, rows, f"esnr {chosen.noise_seed}"))
-        progress(rows.stop - rows.start)
-    seconds = time.perf_counter() - begin
-    return Esnr(one.spec.name, method, chosen, gathered(parts), seen.episodes, seen.steps, seconds)
+    if method == DIFFERENCES or (method == "fog" and isinstance(model, Oracle)):
+        how = {"objective": objective, "space": space, "mean": mean, "paper": paper, "progress": progress, **settings}
+        return true_gradient(model, observations, **how).esnr
+    sitting = _Sitting.of(model, observations, objective, space, mean, _chosen(settings, mean, paper), method)
+    each = sitting.settings.samples * (sitting.settings.population if method == "cem" else 1)
+    estimator = _estimator(method)
+    with arrays_on_few():
+        parts = [estimator(*block) for block in sitting.blocks(each, progress)]
+    return sitting.finished(gathered(parts))
 
 
 def true_gradient(
@@ -73,63 +69,109 @@ def true_gradient(
     *,
     objective: Objective | ModelReward | None = None,
     space: Space | None = None,
-    mean: object = None,
+    mean: ArrayLike | None = None,
     paper: bool = False,
     progress: Progress = lambda observations: None,
     **settings: Any,
 ) -> TrueGradient:
     """First-order gradients of a model that can only be stepped, such as the oracle, by central differences."""
-    chosen, seen = _chosen(settings, mean, paper), _seen(observations)
-    one, begin = as_model(model), time.perf_counter()
-    asked = question(one, seen, chosen, space, objective)
-    draw = action_draw(space, chosen, _numbers(mean), len(seen))
-    parts, streams = [], seen.streams
-    for rows in blocks(len(seen), chosen.samples, chosen.rows // 8):
-        own = streams.rows(np.arange(rows.start, rows.stop))
-        parts.append(central_differences(asked, draw, own, rows, f"esnr {chosen.noise_seed}"))
-        progress(rows.stop - rows.start)
-    gradients: Gradients = gathered([part.gradients for part in parts])
-    seconds = time.perf_counter() - begin
-    found = Esnr(one.spec.name, DIFFERENCES, chosen, gradients, seen.episodes, seen.steps, seconds)
+    sitting = _Sitting.of(model, observations, objective, space, mean, _chosen(settings, mean, paper), DIFFERENCES)
+    with arrays_on_few():
+        parts = [central_differences(*block) for block in sitting.blocks(8 * sitting.settings.samples, progress)]
+    found = sitting.finished(gathered([part.gradients for part in parts]))
     return TrueGradient(found, np.concatenate([part.coarse_means for part in parts]))
 
 
-def as_model(model: Any) -> WorldModel:
+@dataclass(frozen=True, eq=False)
+class _Sitting:
+    """One model asked at all observations, a few at a time."""
+
+    question: Question
+    draw: GaussianActions | CategoricalActions
+    seen: Observations
+    method: str
+    begin: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        observations: Any,
+        objective: Objective | ModelReward | None,
+        space: Space | None,
+        mean: ArrayLike | None,
+        settings: EsnrSettings,
+        method: str,
+    ) -> "_Sitting":
+        seen = observations if isinstance(observations, Observations) else given_observations(observations)
+        asked = question(_as_model(model), seen, settings, space, objective, method)
+        return cls(asked, action_draw(space, settings, _numbers(mean), len(seen)), seen, method)
+
+    @property
+    def settings(self) -> EsnrSettings:
+        return self.question.settings
+
+    def blocks(self, each: int, progress: Progress) -> Iterator[tuple[Any, ...]]:
+        """What an estimator is called with, for observations that take `each` rows."""
+        for rows in blocks(len(self.seen), each, self.settings.rows):
+            streams = self.seen.streams.rows(np.arange(rows.start, rows.stop))
+            yield self.question, self.draw, streams, rows, f"esnr {self.settings.noise_seed}"
+            progress(rows.stop - rows.start)
+
+    def finished(self, gradients: Gradients) -> Esnr:
+        seconds, name, seen = time.perf_counter() - self.begin, self.question.model.spec.name, self.seen
+        return Esnr(name, self.method, self.settings, gradients, seen.episodes, seen.steps, seconds, self._asked())
+
+    def _asked(self) -> str:
+        """A hash of all that two models must share to be compared."""
+        percept, space = self.seen.percept, self.question.space
+        known = [percept.observation, percept.goal, self.draw.centre]
+        known += [space.low, space.high] if isinstance(space, Box) else []
+        digest = sha256(repr((self.question.objective.name, [array.shape for array in known])).encode())
+        for array in known:
+            digest.update(np.ascontiguousarray(array, np.float64).tobytes())
+        return digest.hexdigest()
+
+
+def _as_model(given: Any) -> WorldModel:
     """A model, or a pair of functions as one."""
-    if not isinstance(model, tuple):
-        return model
-    from wmel.models.pair import PairModel
+    if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
+        from wmel.models.pair import PairModel
 
-    if len(model) != 2 or not all(map(callable, model)):
-        raise BadInput("a model given as a pair must be two functions, next(z, a) and reward(z, a)")
-    return PairModel(*model)
-
-
-def environment_oracle(environment: Environment) -> Oracle | None:
-    """The true dynamics, where they can be stepped from any state."""
-    return Oracle(environment) if environment.spec.branchable else None
+        return PairModel(*given)
+    model: Any = given
+    if not all(hasattr(model, name) for name in ("spec", "encode", "step", "decode")):
+        kind = type(model).__name__
+        raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
+    return model
 
 
 def _estimator(method: str) -> Callable[..., Gradients]:
     if method == "fog":
-        from wmel.diagnostics.esnr.first_order import first_order
+        from wmel.diagnostics.esnr.first_order import first_order  # needs torch
 
         return first_order
     return {"zog": zeroth_order, "cem": elite_mean}[method]
 
 
-def _chosen(settings: dict[str, Any], mean: object, paper: bool) -> EsnrSettings:
+def _chosen(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
     unknown = [name for name in settings if name not in EsnrSettings.__dataclass_fields__]
     if unknown:
         raise BadInput(f"an ESNR has no setting '{unknown[0]}'; known: {', '.join(EsnrSettings.__dataclass_fields__)}")
-    if mean is not None and "horizon" not in settings and np.ndim(mean) in (2, 3):
-        settings = {**settings, "horizon": np.shape(mean)[-2]}
+    centre = _numbers(mean)
+    if centre is not None and "horizon" not in settings:
+        settings = {**settings, "horizon": centre.shape[-2]}
     return EsnrSettings(**{"sigma": 1.0, **settings}).as_in_the_paper() if paper else EsnrSettings(**settings)
 
 
-def _seen(observations: Any) -> Observations:
-    return observations if isinstance(observations, Observations) else given_observations(observations)
-
-
-def _numbers(mean: object) -> np.ndarray | None:
-    return None if mean is None else np.asarray(mean, np.float64)
+def _numbers(mean: ArrayLike | None) -> np.ndarray | None:
+    """The mean of the actions [H,A] or [B,H,A]."""
+    if mean is None:
+        return None
+    try:
+        numbers = np.asarray(mean, np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"the mean of the actions must be numbers: {error}") from error
+    if numbers.ndim not in (2, 3) or numbers.size == 0:
+        raise BadInput(f"the mean of the actions must be [H,A] or [B,H,A], got shape {numbers.shape}")
+    return numbers

@@ -72,20 +72,20 @@ def question(
     settings: EsnrSettings,
     space: Space | None,
     objective: Objective | ModelReward | None,
+    method: str,
 ) -> Question:
     """A model asked about observations; without an objective it must have a reward of its own."""
     score = ModelReward() if objective is None else objective
-    if isinstance(score, ModelReward) and not able(model, RewardsItself):
-        raise BadInput(f"{model.spec.name} gives no reward of its own: name an objective")
-    needs_values = settings.terminal_value or settings.baseline == "value"
-    if needs_values and not able(model, ValuesItself):
-        raise BadInput(f"{model.spec.name} has no value function: use baseline 'leave_one_out' and no terminal value")
+    name, rewards, values = model.spec.name, able(model, RewardsItself), able(model, ValuesItself)
+    if isinstance(score, ModelReward) and not rewards:
+        raise BadInput(f"{name} gives no reward of its own: name an objective")
+    if (settings.terminal_value or (method == "zog" and settings.baseline == "value")) and not values:
+        raise BadInput(f"{name} has no value function: use baseline 'leave_one_out' and no terminal value")
     latents = model.encode(observations.percept.visible_to(model.spec.reads), None)
     if latents.ndim != 2 or len(latents) != len(observations):
-        shape = tuple(latents.shape)
-        raise BadModel(f"{model.spec.name} must encode {len(observations)} observations as [B,Z], got {shape}")
+        raise BadModel(f"{name} must encode {len(observations)} observations as [B,Z], got {tuple(latents.shape)}")
     if not bool(namespace_of(latents).isfinite(latents).all()):
-        raise BadInput(f"{model.spec.name} encodes an observation as NaN or infinity")
+        raise BadInput(f"{name} encodes an observation as NaN or infinity")
     goals = as_like(observations.percept.goal, latents)
     return Question(model, score, space, settings, latents, goals)
 

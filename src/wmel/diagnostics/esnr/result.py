@@ -27,10 +27,11 @@ class Esnr:
     episodes: np.ndarray  # [B] which observations belong together
     steps: np.ndarray  # [B]
     seconds: float
+    asked: str = ""  # identifies observations, objective, actions and what they were drawn around
 
     @cached_property
     def signal(self) -> Signal:
-        return Signal(self.gradients.samples)
+        return Signal(self.gradients.samples, self.gradients.flat)
 
     @cached_property
     def correction(self) -> str:
@@ -61,16 +62,16 @@ class Esnr:
         each, whole = self.gradients.rollouts_each, self.esnr
         if not whole.is_defined or each == 1:
             return whole
-        scaled = [None if number is None else number / each for number in (whole.value, whole.low, whole.high)]
-        return Estimate(*scaled, whole.n, whole.method)
+        value, low, high = (None if end is None else end / each for end in (whole.value, whole.low, whole.high))
+        return replace(whole, value=value, low=low, high=high)
 
     @cached_property
     def pooled(self) -> Estimate:
         """All signal over all noise: does not change when actions are rotated, and hardly biased."""
         reason = self.why_undefined
-        return Estimate.undefined(reason) if reason else cluster_bootstrap(
-            self.signal.power, self.signal.noise, self.episodes
-        )  # fmt: skip
+        if reason:
+            return Estimate.undefined(reason)
+        return cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes)
 
     @cached_property
     def raw(self) -> float | None:
@@ -118,17 +119,20 @@ class Esnr:
         return self.gradients.model_steps
 
     @cached_property
-    def why_undefined(self) -> str:
-        """Empty where there is a ratio."""
+    def why_no_direction(self) -> str:
+        """Empty where gradients point somewhere."""
         if self.broken_share > MOST_BROKEN:
             return f"{self.broken_share:.1%} of the gradients are NaN or infinite, more than {MOST_BROKEN:.0%}"
         if self.gradients.flat.all():
             return "the return is the same for every action sequence: there is no gradient to follow"
-        if self.settings.literal:
-            return ""
-        if self.signal.dead.all():
-            return "every gradient is zero: dead"
-        if not self.signal.usable.any():
+        return "every gradient is zero: dead" if self.signal.dead.all() and not self.settings.literal else ""
+
+    @cached_property
+    def why_undefined(self) -> str:
+        """Empty where there is a ratio."""
+        if self.why_no_direction:
+            return self.why_no_direction
+        if not self.settings.literal and not self.signal.usable.any():
             return "no gradient has any noise: the ratio is infinite"
         return ""
 
@@ -142,8 +146,8 @@ def esnr_difference(a: Esnr, b: Esnr) -> Estimate:
     """A - B on the same observations and the same noise."""
     if a.method != b.method or a.settings.described(a.method) != b.settings.described(b.method):
         raise BadInput(f"{a.method} and {b.method} with other settings are other quantities: compare like with like")
-    if not (np.array_equal(a.episodes, b.episodes) and np.array_equal(a.steps, b.steps)):
-        raise BadInput("a paired difference needs both models at the same observations")
+    if a.asked != b.asked or not np.array_equal(a.episodes, b.episodes) or not np.array_equal(a.steps, b.steps):
+        raise BadInput("a paired difference needs both models at the same observations, objective, actions and mean")
     for one in (a, b):
         if one.why_undefined:
             return Estimate.undefined(f"{one.model}: {one.why_undefined}")

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from wmel.errors import BadInput, require, require_whole
+from wmel.errors import BadInput, is_number, require, require_whole
 
 Credit = Literal["reward_to_go", "full_return", "paper"]
 Baseline = Literal["leave_one_out", "none", "value"]
@@ -41,6 +41,10 @@ class EsnrSettings:
         for name in ("horizon", "samples", "population", "elites", "rows"):
             require_whole(getattr(self, name), name)
             require(getattr(self, name) <= LARGEST_COUNT, f"{name} is at most {LARGEST_COUNT}", getattr(self, name))
+        for name in ("discount", "sigma", "temperature"):
+            require(is_number(getattr(self, name)), f"{name} must be a number", getattr(self, name))
+        for name in ("normalize_returns", "raw_elite_mean", "terminal_value", "literal"):
+            require(isinstance(getattr(self, name), bool), f"{name} must be True or False", getattr(self, name))
         require_whole(self.noise_seed, "the noise seed", at_least=0)
         if self.samples < FEWEST_SAMPLES:
             raise BadInput(

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-SMALLEST_NOISE = 4e-7  # deviations below this share of the mean are rounding of float32, not noise
+SMALLEST = 4e-7  # what is below this share of the gradient at an observation is rounding of float32
 PAPER_EPSILON = 1e-8
 
 
@@ -14,15 +14,16 @@ class Signal:
     """Ratios of squared mean to variance for every coordinate, of gradients [B,S,D]; broken samples are left out."""
 
     samples: np.ndarray  # [B,S,D]
+    flat: np.ndarray | None = None  # [B] where every action sequence has the same return: no gradient there is real
 
     @cached_property
     def kept(self) -> np.ndarray:
         """Which samples are finite: bool [B,S]"""
-        return np.isfinite(self.samples).all(axis=2)
+        return np.asarray(np.isfinite(self.samples).all(axis=2))
 
     @property
     def broken_share(self) -> float:
-        return float(1 - self.kept.mean())
+        return float((~self.kept).mean())
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -41,13 +42,14 @@ class Signal:
 
     @cached_property
     def dead(self) -> np.ndarray:
-        """Coordinates whose gradient is zero always: bool [B,D]"""
-        return (self.variances == 0) & (self.means == 0)
+        """Coordinates whose gradient is zero always, but for rounding: bool [B,D]"""
+        zero = self._without_noise & (abs(self.means) <= self._rounding)
+        return zero if self.flat is None else zero | self.flat[:, None]
 
     @cached_property
     def infinite(self) -> np.ndarray:
         """Coordinates with a gradient and no noise that float32 could show: bool [B,D]"""
-        return ~self.dead & (self.variances <= (SMALLEST_NOISE * self.means) ** 2)
+        return ~self.dead & self._without_noise
 
     @cached_property
     def usable(self) -> np.ndarray:
@@ -83,18 +85,31 @@ class Signal:
     @cached_property
     def power(self) -> np.ndarray:
         """Squared means without what noise adds to them, of every observation: [B]"""
-        return np.where(self.usable, self.means**2 - self.variances / self.counts, 0).sum(axis=1)
+        return np.where(self._pooled, self.means**2 - self.variances / self.counts, 0).sum(axis=1)
 
     @cached_property
     def noise(self) -> np.ndarray:
         """Variances of every observation: [B]"""
-        return np.where(self.usable, self.variances, 0).sum(axis=1)
+        return np.where(self._pooled, self.variances, 0).sum(axis=1)
 
     def by_observation(self, ratios: np.ndarray) -> np.ndarray:
         """The mean over coordinates that have one: [B], NaN where none has"""
         there = np.isfinite(ratios)
         totals = np.where(there, ratios, 0).sum(axis=1)
         return np.divide(totals, there.sum(axis=1), out=np.full(len(ratios), np.nan), where=there.any(axis=1))
+
+    @property
+    def _pooled(self) -> np.ndarray:
+        return ~self.dead & (self.counts > 3)
+
+    @cached_property
+    def _rounding(self) -> np.ndarray:
+        """What float32 cannot show beside the gradient of an observation: [B,1]"""
+        return SMALLEST * np.sqrt((self.means**2 + self.variances).mean(axis=1, keepdims=True))
+
+    @property
+    def _without_noise(self) -> np.ndarray:
+        return self.variances <= self._rounding**2
 
     @cached_property
     def _finite(self) -> np.ndarray:

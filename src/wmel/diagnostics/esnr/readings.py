@@ -1,0 +1,93 @@
+"""Several models read by several estimators at the same states, with the truth beside them where there is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from wmel.contract.environment import Environment
+from wmel.contract.objective import ModelReward, Objective
+from wmel.contract.spaces import Box
+from wmel.contract.world_model import WorldModel
+from wmel.diagnostics.esnr.alignment import Alignment, TrueGradient, alignment
+from wmel.diagnostics.esnr.measure import Progress, esnr, true_gradient
+from wmel.diagnostics.esnr.result import Esnr, esnr_difference
+from wmel.diagnostics.observations import Observations
+from wmel.models.oracle import Oracle
+from wmel.stats.estimate import Estimate
+
+ORACLE = "oracle"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One model by one estimator."""
+
+    model: str
+    weights: str | None
+    esnr: Esnr
+    alignment: Alignment | None  # None: there is no truth to compare with
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more signal one model's gradients carry than another's, at the same states and noise."""
+
+    model: str
+    other: str
+    method: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """All of them, and the paired differences between models."""
+
+    rows: tuple[Reading, ...]
+    differences: tuple[Difference, ...]
+    observations: Observations
+    objective: str
+
+
+def sittings(models: int, methods: Sequence[str], oracle: bool) -> int:
+    """How often all observations are gone through."""
+    return len(methods) * (models + oracle) + (oracle and "fog" not in methods)
+
+
+def read_models(
+    models: Mapping[str, WorldModel],
+    environment: Environment,
+    observations: Observations,
+    methods: Sequence[str],
+    objective: Objective | ModelReward,
+    *,
+    oracle: bool = True,
+    progress: Progress = lambda observations: None,
+    **settings: Any,
+) -> Readings:
+    """Read every model by every method; `oracle` reads the true dynamics too, and compares directions with theirs."""
+    space = environment.spec.actions
+    how = {"objective": objective, "space": space, "progress": progress, **settings}
+    oracle = oracle and environment.spec.branchable
+    truth = None
+    if oracle and isinstance(space, Box):
+        truth = true_gradient(Oracle(environment), observations, **how)
+    asked = {**models, **({ORACLE: Oracle(environment)} if oracle else {})}
+    rows = [
+        _reading(name, model, method, observations, truth, how) for name, model in asked.items() for method in methods
+    ]
+    pairs = combinations([row for row in rows if row.model in models], 2)
+    differences = tuple(
+        Difference(a.model, b.model, a.esnr.method, esnr_difference(a.esnr, b.esnr))
+        for a, b in pairs
+        if a.esnr.method == b.esnr.method
+    )
+    return Readings(tuple(rows), differences, observations, objective.name)
+
+
+def _reading(
+    name: str, model: WorldModel, method: str, seen: Observations, truth: TrueGradient | None, how: dict[str, Any]
+) -> Reading:
+    known = truth is not None and name == ORACLE and method == "fog"
+    found = truth.esnr if truth is not None and known else esnr(model, seen, method, **how)
+    return Reading(name, model.spec.weights, found, None if truth is None else alignment(found, truth))

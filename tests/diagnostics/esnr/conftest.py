@@ -1,0 +1,11 @@
+"""Small products on a shared machine: a second thread mostly waits."""
+
+import pytest
+
+from wmel.threads import limited_to
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with limited_to(1):
+        yield
