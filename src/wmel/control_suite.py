@@ -19,6 +19,11 @@ ROW_BY_ROW = (
 )  # fmt: skip
 TASKS = tuple(sorted((*VECTORISED, *ROW_BY_ROW)))
 NEEDS_GRAPHICS = ("quadruped-escape",)
+WITH_LEVELS = {  # the documents' tasks, whose actions are a few levels -> the same physics with all actions
+    "dmc_acrobot": "dmc:acrobot-swingup",
+    "dmc_cartpole": "dmc:cartpole-swingup",
+    "dmc_reacher": "dmc:reacher-easy",
+}
 RECOVERABLE = ("acrobot", "cartpole", "reacher")  # domains whose observation determines the state
 SCORES = {
     "acrobot": ("upright",),

@@ -13,6 +13,8 @@ WmelError
 └── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -62,6 +64,17 @@ class BadStep(WmelError):
 
 class NoFiniteCandidate(WmelError):
     """Every candidate of a plan call had a NaN or infinite cost."""
+
+
+@contextmanager
+def needing(package: str, message: str) -> Iterator[None]:
+    """Where files are imported that import an optional package: without it, the message says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise MissingExtra(message) from error
 
 
 def require(condition: bool, message: str, value: object) -> None:

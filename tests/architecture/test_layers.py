@@ -22,21 +22,25 @@ APART = LAYERS[2]  # these never import each other
 RUNNING = {"environments", "models", "planners", "perturbations", "policies", "closed_loop", "training", "study"}
 CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
-LEARNING = ("checkpoints", "devices", "fit", "mlp", "open_loop")
-NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference")
+LEARNING = ("checkpoints", "devices", "errors", "fit", "latent_mlp", "mlp", "networks", "open_loop")
+NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference", "bootstrap")
 PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
 HOSTS = {  # guest -> files that may import it
     "scipy": {f"stats/{name}.py" for name in NEED_SCIPY},
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
     "polars": {"study/parquet.py", "study/frames.py"},
-    "plotly": {"reports/figures.py"},
+    "plotly": {f"reports/{name}.py" for name in ("figures", "esnr_figures", "toy_figures", "plotly_script")},
     "torch": {
+        "models/latent_mlp.py",
         "models/mlp.py",
         "models/weights.py",
         "models/pair.py",
         "diagnostics/esnr/first_order.py",
+        *(f"diagnostics/ceiling_bounce/{name}.py" for name in ("problem", "landscape", "ascent")),
         *(f"training/{name}.py" for name in LEARNING),
+        *(f"models/tdmpc2/{name}.py" for name in ("layers", "two_hot", "network")),
+        *(f"training/tdmpc2/{name}.py" for name in ("replay", "learner", "graph", "online")),
     },
 }
 WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")

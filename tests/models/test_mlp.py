@@ -42,6 +42,25 @@ def test_a_rollout_is_its_steps_and_keeps_gradients_of_actions():
     assert acted.grad is not None and torch.isfinite(acted.grad).all() and (acted.grad != 0).any()
 
 
+@pytest.mark.parametrize("action_input", ["index", "value"])
+def test_gradients_are_finite_differences_also_after_planning(action_input):
+    """Planners use a model in inference mode, and what it keeps from there must serve gradients too."""
+    model = MLPModel(network("delta").double(), action_input=action_input)
+    start, actions = torch.randn(3, OBSERVATION, dtype=torch.double), torch.randn(3, 4, ACTION, dtype=torch.double)
+    with torch.inference_mode():
+        model.rollout(start, torch.randint(0, ACTION, (3, 4, 1)) if action_input == "index" else actions)
+    wanted = actions.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(model.rollout(start, wanted)[:, -1].sum(), wanted)
+    for place in [(0, 0, 0), (1, 3, 2), (2, 2, 4)]:
+        nudge = torch.zeros_like(actions)
+        nudge[place] = 1e-6
+        ahead, behind = (model.rollout(start, moved)[:, -1].sum() for moved in (actions + nudge, actions - nudge))
+        assert gradient[place] == pytest.approx(float(ahead - behind) / 2e-6, rel=1e-5)
+    seen = start.clone().requires_grad_()  # and through finite choices
+    trajectory = model.rollout(seen, torch.zeros((3, 4, 1), dtype=torch.int64))
+    assert torch.autograd.grad(trajectory.sum(), seen)[0].abs().sum() > 0
+
+
 def test_predictions_on_a_grid_are_whole():
     model = MLPModel(network(rounded=True))
     after = model.step(torch.randn(20, OBSERVATION), torch.randn(20, ACTION))

@@ -10,7 +10,8 @@ from wmel.analysis.labels import Label
 pytest.importorskip("plotly", reason="the figures need plotly: install wmel[report]")
 
 from wmel.reports.figure_style import MARKS
-from wmel.reports.figures import as_json, curves, forest
+from wmel.reports.figures import curves, forest
+from wmel.reports.plotly_script import as_json
 from wmel.reports.study_curves import study_curves
 
 

@@ -2,38 +2,15 @@ import base64
 import hashlib
 import re
 import sys
-from html.parser import HTMLParser
 
 import pytest
 
+from tests.reports.outline import Outline
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study
 from wmel.errors import MissingExtra
 from wmel.reports.page import study_page
 
 pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report]")
-
-VOID = {"meta", "br"}
-
-
-class Outline(HTMLParser):
-    """The elements of a page, which must be nested properly."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict]] = []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        self.open += [] if tag in VOID else [tag]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def all(self, tag: str) -> list[dict]:
-        return [attributes for name, attributes in self.found if name == tag]
 
 
 @pytest.fixture(scope="module")

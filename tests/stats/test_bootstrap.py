@@ -38,11 +38,11 @@ def test_the_order_of_numbers_within_clusters_does_not_matter():
     assert (other.value, other.low, other.high) == pytest.approx((one.value, one.low, one.high))
 
 
-@pytest.mark.parametrize("bounded", [False, True])
-def test_the_names_of_clusters_hardly_matter(bounded):
+@pytest.mark.parametrize("scale", ["plain", "log", "bounded"])
+def test_the_names_of_clusters_hardly_matter(scale):
     """Another order of the clusters is another 4,000 draws."""
     numbers = np.random.default_rng(3).gamma(1.0, size=40)
-    one, other = (mean_of(numbers, names, bounded=bounded) for names in (np.arange(40), -np.arange(40)))
+    one, other = (mean_of(numbers, names, scale=scale) for names in (np.arange(40), -np.arange(40)))
     assert other.low == pytest.approx(one.low, abs=0.1 * half_width(one))
     assert other.high == pytest.approx(one.high, abs=0.1 * half_width(one))
 
@@ -90,8 +90,8 @@ def test_clusters_that_are_alike_leave_nothing_open():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bounded", "draw"), [(False, "lognormal"), (True, "cosines")])
-def test_intervals_of_sixteen_clusters_cover(bounded, draw):
+@pytest.mark.parametrize(("scale", "draw"), [("plain", "lognormal"), ("log", "lognormal"), ("bounded", "cosines")])
+def test_intervals_of_sixteen_clusters_cover(scale, draw):
     """95% nominal, at least 88% here; 200 runs have an error of 1.7 points."""
     rng, hits = np.random.default_rng(7), 0
     for _ in range(200):
@@ -99,14 +99,14 @@ def test_intervals_of_sixteen_clusters_cover(bounded, draw):
             numbers, truth = rng.lognormal(0, 0.7, 16), np.exp(0.7**2 / 2)
         else:
             numbers, truth = 1 - 2 * rng.beta(0.8, 2.0, 16), 1 - 2 * 0.8 / 2.8
-        found = mean_of(numbers, bounded=bounded)
+        found = mean_of(numbers, scale=scale)
         hits += found.low <= truth <= found.high
     assert hits / 200 >= 0.88
 
 
 def test_a_bounded_interval_stays_within_the_numbers():
     numbers = np.append(np.full(15, 0.99), 0.2)
-    found = mean_of(numbers, bounded=True)
+    found = mean_of(numbers, scale="bounded")
     assert 0.2 <= found.low < found.value < found.high <= 0.99 + 1e-12
 
 
@@ -133,3 +133,10 @@ def test_lists_of_other_lengths_are_refused(lengths):
 def test_a_confidence_that_is_no_share_is_refused(confidence):
     with pytest.raises(BadInput, match="confidence must lie in"):
         mean_of(np.arange(5.0), confidence=confidence)
+
+
+def test_the_logarithm_keeps_bounds_above_0_where_all_draws_are():
+    skewed = np.append(np.full(15, 1.0), 1000.0) + np.linspace(0, 0.1, 16)
+    assert mean_of(skewed).low < 0 < mean_of(skewed, scale="log").low
+    crossing = np.linspace(-1, 1.2, 16)
+    assert mean_of(crossing, scale="log") == mean_of(crossing)

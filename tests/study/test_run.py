@@ -121,6 +121,49 @@ def test_models_are_trained_once(tmp_path):
     assert again.trained == 0 and again.episodes == 4 * 4  # the floor is stored
 
 
+LATENT = """
+name = "latent"
+episodes = 2
+horizon = 5
+objectives = ["task-reward", "model-reward"]
+
+[[environments]]
+name = "dmc:cartpole-swingup"
+
+[[criteria]]
+success = "reward>=0.6"
+
+[[models]]
+name = "latent"
+trainer = "latent-mlp"
+transitions = 200
+episode_steps = 40
+epochs = 2
+
+[[planners]]
+name = "cem"
+candidates = 16
+plan_horizon = 4
+"""
+
+
+def test_a_latent_model_is_trained_by_its_recipe_and_planned_with_under_its_own_reward(tmp_path, wmel_command):
+    path = written(tmp_path, LATENT)
+    foreseen = wmel_command("study", str(path), "--output", str(tmp_path / "store"), "--dry-run")
+    assert foreseen.returncode == 0, foreseen.stderr
+    summary = run(path, tmp_path / "store")
+    assert summary.trained == 1 and summary.episodes == 5 * 2 and not summary.failures
+    (card,) = (tmp_path / "store").rglob("card.json")
+    assert json.loads(card.read_text())["model"]["kind"] == "latent-mlp"
+
+
+def test_a_latent_model_is_refused_settings_it_does_not_have_before_anything_runs(tmp_path, wmel_command):
+    path = written(tmp_path, LATENT.replace("epochs = 2", "epochs = 2\ntarget = 'delta'"))
+    done = wmel_command("study", str(path), "--output", str(tmp_path / "store"))
+    assert done.returncode == 2 and "trainer 'latent-mlp' has no setting 'target'" in done.stderr
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
 def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path, wmel_command):
     path, folder = maze
     store = tmp_path / "store"

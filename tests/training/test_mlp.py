@@ -120,7 +120,7 @@ def spoiled(folder, made, how):
         ("card", "is not JSON"),
         ("kind", "kind 'oracle'"),
         ("wider", "do not fit the card"),
-        ("narrow", "describes no MLP"),
+        ("narrow", "describes no mlp"),
     ],
 )
 def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):

@@ -81,7 +81,7 @@ def cpg(
         raise BadInput(f"{env} has no criterion of success of its own: give one, such as --success 'reward>=0.6'")
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
-    models = {_arm_name(text): inputs.own_model(text, world, device) for text in model}
+    models = {inputs.arm_name(text): inputs.own_model(text, world, device) for text in model}
     if len(models) < len(model) or {"oracle", "random", "cpg", ""} & set(models):
         raise BadInput(f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(models)}")
     gathered = _data_coverage(model)
@@ -139,16 +139,12 @@ def cpg(
 def _data_coverage(texts: list[str]) -> dict[str, Any]:
     """Where the training data of each checkpoint went, by its card."""
     from wmel.analysis.coverage import Coverage
+    from wmel.cli import inputs
     from wmel.errors import BadInput
     from wmel.training.checkpoints import read_card
 
-    cards = {_arm_name(text): read_card(Path(text)) for text in texts if Path(text).is_dir()}
+    cards = {inputs.arm_name(text): read_card(Path(text)) for text in texts if Path(text).is_dir()}
     try:
         return {f"{name}'s data": Coverage(**card["coverage"]) for name, card in cards.items() if card.get("coverage")}
     except TypeError as error:
         raise BadInput(f"the coverage on a card cannot be read: {error}") from error
-
-
-def _arm_name(text: str) -> str:
-    """A model's name among the arms: that of its folder, or of the object."""
-    return Path(text).name if "/" in text or Path(text).exists() else text.rpartition(":")[2]

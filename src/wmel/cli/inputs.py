@@ -36,6 +36,20 @@ def whole_numbers(text: str, option: str) -> list[int]:
         raise BadInput(f"{option} takes whole numbers separated by commas, got {text[:80]!r}") from None
 
 
+def numbers(text: str, option: str) -> list[float]:
+    """Numbers separated by commas, each once."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        found = []
+    if not found:
+        raise BadInput(f"{option} takes numbers separated by commas, such as 5,6; got {text[:80]!r}")
+    if len(set(found)) < len(found):
+        raise BadInput(f"{option} takes each number once, got {text[:80]!r}")
+    return found
+
+
 def given(**settings: Any) -> dict[str, Any]:
     """The settings that were typed; the rest keep their defaults."""
     return {name: value for name, value in settings.items() if value is not None}
@@ -53,6 +67,11 @@ def own_model(text: str | None, world: Any, device: str | None = None) -> Any:
 
         return restored(Path(text), world, device or "cpu")
     return catalog.MODELS.load(text)
+
+
+def arm_name(text: str) -> str:
+    """A model's name among others: that of its folder, or of the object."""
+    return Path(text).name if "/" in text or Path(text).exists() else text.rpartition(":")[2]
 
 
 def find_from_here() -> None:

@@ -2,22 +2,40 @@
 
 import os
 import sys
+from typing import Any
 
 import typer
 
-from wmel.cli import check, compare, cpg, doctor, explain, list_parts, power, report, run, show, study, sweep, train
+from wmel.cli import (
+    check,
+    compare,
+    cpg,
+    doctor,
+    esnr,
+    esnr_toy,
+    explain,
+    list_parts,
+    power,
+    report,
+    run,
+    show,
+    study,
+    sweep,
+    train,
+)
 from wmel.errors import WmelError
 
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="wmel",
-    help="World Model Evaluation Lab: may we plan with this world model?",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+LOOKS: dict[str, Any] = {
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "add_completion": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+app = typer.Typer(name="wmel", help="World Model Evaluation Lab: may we plan with this world model?", **LOOKS)
+esnr_app = typer.Typer(subcommand_metavar="[toy]", **LOOKS)
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
@@ -31,6 +49,9 @@ app.command("list", epilog=list_parts.EXAMPLES)(list_parts.list_parts)
 app.command("check", epilog=check.EXAMPLES)(check.check)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
+app.add_typer(esnr_app, name="esnr", epilog=esnr.EXAMPLES)
+esnr_app.callback(invoke_without_command=True)(esnr.esnr)
+esnr_app.command("toy", epilog=esnr_toy.EXAMPLES)(esnr_toy.toy)
 
 
 def main() -> None:

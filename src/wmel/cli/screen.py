@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 WIDTH_WITHOUT_TERMINAL = 120
-NAMES = ("question", "metric", "name", "package")
-WORDS = ("question", "metric", "note", "part", "package", "wanted", "installed", "name", "origin", "what it is")
+NAMES = ("question", "metric", "name", "package", "estimator")
+WORDS = (*NAMES, "note", "part", "wanted", "installed", "origin", "what it is")
 
 
 def console() -> Console:

@@ -14,12 +14,15 @@ EXAMPLES = """\b
 Examples:
   wmel train mlp --env dmc_acrobot --transitions 2000 --output models/acrobot
   wmel train mlp --env dmc:cartpole-swingup --transitions 20000 --collect '3*random+cem' --output models/cartpole
+  wmel train latent-mlp --env dmc:cartpole-swingup --transitions 20000 --output models/cartpole-latent
   wmel train mlp --env maze_toy --output models/maze
 """
 
 
 def train(
-    kind: Annotated[str, typer.Argument(help="What to train: mlp.")],
+    kind: Annotated[
+        str, typer.Argument(help="What to train: mlp, or latent-mlp, which imagines in a latent and knows rewards.")
+    ],
     env: options.Environment,
     output: Annotated[Path, typer.Option("--output", "--out", help="Folder of the checkpoint.")],
     transitions: Annotated[int | None, count("--transitions", "Transitions to collect.  [default: 2000]")] = None,
@@ -40,13 +43,17 @@ def train(
         int | None, count("--episode-steps", "Steps of an episode of data.  [default: 200]")
     ] = None,
     init: options.Init = None,
-    epochs: Annotated[int | None, count("--epochs", "Passes over the data.  [default: 200; on grids 800]")] = None,
+    epochs: Annotated[
+        int | None, count("--epochs", "Passes over the data.  [default: 200; latent-mlp 80; on grids 800]")
+    ] = None,
     hidden: Annotated[
         str | None, typer.Option("--hidden", help="Widths of the hidden layers.  [default: 64,64; on grids 32,32]")
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", help="next, or delta (scaled).  [default: next on dmc_*, as documented, else delta]"),
+        typer.Option(
+            "--target", help="Of mlp: next, or delta (scaled).  [default: next on dmc_*, as documented, else delta]"
+        ),
     ] = None,
     patience: Annotated[
         int | None, count("--patience", "Stop after so many epochs without a better held-out error; keep the best.")
@@ -96,7 +103,7 @@ def train(
 def _print(card: dict, output: Path) -> None:
     errors, data = card["errors"], card["data"]
     print(f"{data['transitions']} transitions of {data['episodes']} episodes, {card['fit']['epochs_taken']} epochs")
-    for name in ("training_mse", "held_out_transition_mse", "held_out_episode_mse"):
+    for name in (name for name in errors if name.endswith("_mse")):
         print(f"{name}: {errors[name]:.3g}" if errors[name] is not None else f"{name}: n/a (nothing was held out)")
     drift = errors["open_loop_rmse"]
     steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]

@@ -14,6 +14,7 @@ from wmel.models.weights import weights_hash
 
 ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
 ROWS_AHEAD = 1024  # actions the first layer is given at a time: more leave the cache before they are used
+ordinary = torch.inference_mode(False)  # what is kept serves gradients too, in whatever mode it is first asked for
 
 
 class MLP(nn.Module):
@@ -53,6 +54,7 @@ class MLP(nn.Module):
         made = next_observations - observations if self.target == "delta" else next_observations
         return (made - self.made_centre) / self.made_scale
 
+    @ordinary
     def folded(self) -> "FoldedMLP":
         """The network for use: scales are part of its first and last layer, and nothing is left to be learned."""
         weights = [cast(nn.Linear, layer).weight.detach().T for layer in self.layers]
@@ -108,16 +110,19 @@ class FoldedMLP:
         return torch.addmm(self.layers[0][1], actions.to(self.device_of.dtype), self._acting)
 
     @cached_property
+    @ordinary
     def _seeing(self) -> Tensor:
         """The first layer's weights of the observation [O,h]"""
         return self.layers[0][0][: self.layers[-1][1].shape[0]].contiguous()
 
     @cached_property
+    @ordinary
     def _acting(self) -> Tensor:
         """The first layer's weights of the action [A,h]"""
         return self.layers[0][0][self.layers[-1][1].shape[0] :].contiguous()
 
     @cached_property
+    @ordinary
     def _choices(self) -> Tensor:
         """What each of finite actions adds to the first layer [n,h]"""
         return self._acting + self.layers[0][1]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
 
 from wmel.reports.figure_style import FAINT, GREY, axis, layout, lines_of, mark, titled
 from wmel.reports.study_curves import Curve, Point, study_curves
@@ -50,16 +49,6 @@ def curves(record: StudyRecord) -> list[go.Figure]:
     drawn = study_curves(record)
     lines = lines_of(dict.fromkeys(model for curve in drawn for model in (*curve.gap, *curve.success)))
     return [_curve(curve, lines) for curve in drawn]
-
-
-def as_json(figure: go.Figure) -> str:
-    """The figure's data, harmless inside a script element."""
-    return str(figure.to_json()).replace("<", "\\u003c")
-
-
-def plotly_javascript() -> str:
-    """All of plotly.js, with the line ends a browser hashes."""
-    return get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:

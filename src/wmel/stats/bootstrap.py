@@ -1,6 +1,7 @@
 """The bootstrap of a ratio of sums over clusters: means, pooled ratios and differences of either."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -10,6 +11,8 @@ from wmel.stats.estimate import Estimate
 
 RESAMPLES = 4000
 FEWEST = 3  # clusters: two have one way to differ
+LARGEST = 200.0  # of an exponent: past that a bound says nothing more
+Scale = Literal["plain", "log", "bounded"]
 AT_ONCE = 1 << 22  # numbers drawn
 SEED = 20_240_229  # any: an interval is the same whenever it is worked out
 
@@ -20,12 +23,13 @@ def cluster_bootstrap(
     clusters: np.ndarray,
     *,
     confidence: float = 0.95,
-    bounded: bool = False,
+    scale: Scale = "plain",
 ) -> Estimate:
     """sum(numerators [n]) / sum(denominators [n]) with whole clusters [n] drawn again.
 
     Studentised (Efron and Tibshirani 1993, chapter 12): plain percentiles cover too little where a few clusters are far
-    above the rest, as signal-to-noise ratios are. Of numbers that are bounded, such as cosines, percentiles, spread
+    above the rest, as signal-to-noise ratios are. `log` works on the logarithm, so that what cannot be negative has no
+    negative bound, unless the draws are not all positive. `bounded`, for numbers such as cosines: percentiles, spread
     to make up for few clusters as Student's t does (Hesterberg 2015).
     """
     require_share(confidence, "confidence")
@@ -45,7 +49,7 @@ def cluster_bootstrap(
     sums, tops, squares, products, weights = _drawn(np.stack([below, above, above**2, above * below, below**2]))
     values = tops / sums
     tail = (1 - confidence) / 2
-    if bounded:
+    if scale == "bounded":
         wider = float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
         low, high = np.quantile(values, [wider, 1 - wider])
         return Estimate(value, float(low), float(high), count, f"bootstrap over {count} clusters")
@@ -54,7 +58,12 @@ def cluster_bootstrap(
     spread = errors > 1e-9 * error
     if error <= 1e-12 * abs(value) or not spread.any():
         return Estimate(value, value, value, count, f"all {count} clusters are alike")
-    far, near = np.quantile((values - value)[spread] / errors[spread], [1 - tail, tail])
+    values, errors = values[spread], errors[spread]
+    if scale == "log" and value > 0 and (values > 0).all():
+        far, near = np.quantile((np.log(values) - np.log(value)) / (errors / values), [1 - tail, tail])
+        low, high = (float(value * np.exp(min(-end * error / value, LARGEST))) for end in (far, near))
+        return Estimate(value, low, high, count, f"bootstrap-t of the logarithm over {count} clusters")
+    far, near = np.quantile((values - value) / errors, [1 - tail, tail])
     low, high = float(value - far * error), float(value - near * error)
     return Estimate(value, low, high, count, f"bootstrap-t over {count} clusters")
 

@@ -87,13 +87,11 @@ def _runner(cell: Cell, places: Places) -> BenchmarkRunner:
     folder = model_folder(cell, places)
     if folder is None or (folder / "card.json").exists():
         return Block(cell, 0, cell.episodes, places).runner
-    from wmel.training.mlp import blank_mlp, mlp_model  # torch is needed only here
-    from wmel.training.recipes import recipe
+    from wmel.training.recipes import recipe, untrained  # torch is needed only here
 
     runner, asked = Block(replace(cell, model=None), 0, cell.episodes, places).runner, cell.model or {}
     how = recipe(runner.environment, asked["trainer"], **asked["settings"])
-    model = mlp_model(runner.environment, blank_mlp(runner.environment, how.network))
-    return replace(runner, policy=built_policy(cell, runner.environment, model))
+    return replace(runner, policy=built_policy(cell, runner.environment, untrained(runner.environment, how)))
 
 
 def _training_seconds(trainings: list[Training]) -> float:

@@ -1,7 +1,7 @@
 """Collecting data: a policy plays fresh episodes, whose seeds no evaluation uses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,18 +52,14 @@ def collect(
         episodes = min(EPISODES_AT_ONCE, -(-missing // episode_steps))
         arrays = _played(environment, policy, seed, used, episodes, episode_steps)
         part = Transitions.of(arrays)
-        parts.append(Transitions(part.observations, part.actions, part.next_observations, part.episodes + used))
+        parts.append(replace(part, episodes=part.episodes + used))
         used += episodes
         progress(min(len(part), missing))
         missing -= len(part)
     if missing > 0:
         raise BadInput(f"{used} episodes gave no more than {transitions - missing} transitions; they end too early")
-    together = [np.concatenate([getattr(part, name) for part in parts]) for name in FIELDS]
     held_out = _played(environment, policy, seed, used, max(1, used // 10), episode_steps)
-    return Collected(Transitions(*together).first(transitions), held_out)
-
-
-FIELDS = ("observations", "actions", "next_observations", "episodes")
+    return Collected(Transitions.joined(parts).first(transitions), held_out)
 
 
 def _played(
@@ -88,7 +84,13 @@ def every_transition(environment: Environment) -> Collected:
     states = listing.every_state()
     index = np.tile(np.arange(space.count), len(states))[:, None]
     states, values = np.repeat(states, space.count, axis=0), space.as_values(index)
-    after = environment.observe(environment.step(states, values))
-    seen = environment.observe(states)
-    data = Transitions(seen, values, after, np.arange(len(states)))
-    return Collected(data, None)
+    after = environment.step(states, values)
+    rewards = environment.quantities(states, values, after).get("reward")
+    seen, seen_after = environment.observe(states), environment.observe(after)
+    return Collected(Transitions(seen, values, seen_after, np.arange(len(states)), rewards), None)
+
+
+def gives_reward(environment: Environment) -> bool:
+    """Whether the steps of an environment are rewarded."""
+    states, idle = environment.reset(np.zeros(1, np.int64)), environment.spec.actions.idle(1)
+    return "reward" in environment.quantities(states, idle, environment.step(states, idle))

@@ -1,14 +1,15 @@
-"""Fitting a network to transitions."""
+"""Fitting a network to samples."""
 
 import math
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from wmel.errors import BadInput, require, require_whole
-from wmel.models.mlp import MLP
 from wmel.threads import limited_to
 
 
@@ -19,6 +20,7 @@ class FitSettings:
     epochs: int = 200
     batch: int = 256
     learning_rate: float = 1e-3
+    decay: bool = False  # of the learning rate, along half a cosine to zero at the last epoch
     held_out: float = 0.1
     patience: int | None = None  # epochs without a better held-out error after which to stop and keep the best
     seed: int = 0
@@ -33,65 +35,70 @@ class FitSettings:
         require(0 < self.learning_rate < math.inf, "the learning rate must be a positive number", self.learning_rate)
         require(0 <= self.held_out < 1, "the held-out share must lie in [0, 1)", self.held_out)
 
+    def rate_after(self, epochs: int) -> float:
+        """The share of the learning rate that is left."""
+        return (1 + math.cos(math.pi * epochs / self.epochs)) / 2 if self.decay else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What a network is fitted to, row by row."""
+
+    arrays: tuple[Tensor, ...]  # each [n,...]
+    loss: Callable[..., Tensor]  # of some rows of each
+    groups: np.ndarray  # [n] from 0 on: rows of a group are fitted together or held out together
+
+    def rows(self, index: Tensor) -> tuple[Tensor, ...]:
+        return tuple(array[index] for array in self.arrays)
+
+    def error(self, index: np.ndarray) -> float:
+        with torch.no_grad():
+            return float(self.loss(*self.rows(torch.as_tensor(index))))
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Which transitions were fitted and which held out, and how many epochs it took."""
+    """Which samples were fitted and which held out, and how long it took."""
 
     kept: np.ndarray
     held_out: np.ndarray
     epochs: int
     interrupted: bool
+    seconds: float
 
 
 def fit(
-    network: MLP,
-    inputs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    network: nn.Module,
+    samples: Samples,
     settings: FitSettings,
     progress: Callable[[float], None] = lambda epochs: None,
 ) -> Fitted:
-    """Fit a network to (observations, network inputs of actions, next observations); `progress` counts epochs."""
+    """Fit a network to samples; `progress` counts epochs."""
+    begin = time.perf_counter()
     torch.manual_seed(settings.seed)
-    observations, actions, after = (torch.as_tensor(array, dtype=torch.float32) for array in inputs)
-    order = np.random.default_rng(settings.seed).permutation(len(observations))
-    held, kept = np.split(order, [int(settings.held_out * len(order))])
-    if not len(kept):
-        raise BadInput(f"{len(order)} transitions leave nothing to fit when {settings.held_out:g} is held out")
-    wanted = network.wanted(observations, after)
-    samples = _Samples(network, observations, actions, wanted)
+    held, kept = _split(samples.groups, settings)
     with limited_to(settings.threads):
         epochs, interrupted = _descend(network, samples, kept, held, settings, progress)
     network.requires_grad_(False)
-    return Fitted(kept, held, epochs, interrupted)
+    return Fitted(kept, held, epochs, interrupted, time.perf_counter() - begin)
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """Inputs and what a network should make of them, row by row."""
-
-    network: MLP
-    observations: torch.Tensor
-    actions: torch.Tensor
-    wanted: torch.Tensor
-
-    def rows(self, index: torch.Tensor) -> "_Samples":
-        return _Samples(self.network, self.observations[index], self.actions[index], self.wanted[index])
-
-    def batches(self, size: int) -> Iterator["_Samples"]:
-        parts = (array.split(size) for array in (self.observations, self.actions, self.wanted))
-        return (_Samples(self.network, *batch) for batch in zip(*parts, strict=True))
-
-    def loss(self) -> torch.Tensor:
-        return torch.nn.functional.mse_loss(self.network(self.observations, self.actions), self.wanted)
-
-    def error(self, index: np.ndarray) -> float:
-        with torch.no_grad():
-            return float(self.rows(torch.as_tensor(index)).loss())
+def _split(groups: np.ndarray, settings: FitSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Rows held out and rows kept, the groups in the order of the seed's shuffle."""
+    count = int(groups.max()) + 1
+    place = np.argsort(np.random.default_rng(settings.seed).permutation(count))[groups]
+    rows, first_kept = np.argsort(place, kind="stable"), int(settings.held_out * count)
+    held, kept = np.split(rows, [int((place < first_kept).sum())])
+    if not len(kept):
+        raise BadInput(f"{len(rows)} samples leave nothing to fit when {settings.held_out:g} is held out")
+    if settings.patience is not None and not len(held):
+        raise BadInput(f"patience needs data held out to judge by, and {settings.held_out:g} of {count} is nothing")
+    return held, kept
 
 
 def _descend(
-    network: MLP,
-    samples: _Samples,
+    network: nn.Module,
+    samples: Samples,
     kept: np.ndarray,
     held: np.ndarray,
     settings: FitSettings,
@@ -99,16 +106,18 @@ def _descend(
 ) -> tuple[int, bool]:
     """Whole epochs taken, and whether someone interrupted the next; the weights so far are kept."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, settings.rate_after)
     best, best_weights, since = math.inf, None, 0
     taken, interrupted = 0, False
     try:
         while taken < settings.epochs and since < (settings.patience or math.inf):
-            loss = _epoch(optimiser, samples.rows(torch.as_tensor(kept)[torch.randperm(len(kept))]), settings.batch)
+            loss = _epoch(optimiser, samples, torch.as_tensor(kept)[torch.randperm(len(kept))], settings.batch)
+            schedule.step()
             taken += 1
             if not torch.isfinite(loss):
                 raise BadInput(f"the loss became {loss.item()} in epoch {taken}: lower the learning rate")
             progress(1)
-            if settings.patience is not None and len(held):
+            if settings.patience is not None:
                 now = samples.error(held)
                 since = 0 if now < best else since + 1
                 if now < best:
@@ -120,12 +129,12 @@ def _descend(
     return taken, interrupted
 
 
-def _epoch(optimiser: torch.optim.Optimizer, shuffled: _Samples, batch: int) -> torch.Tensor:
-    """One pass over the samples; the loss of the last batch."""
+def _epoch(optimiser: torch.optim.Optimizer, samples: Samples, order: Tensor, batch: int) -> Tensor:
+    """One pass over the samples in an order; the loss of the last batch."""
     loss = torch.tensor(math.nan)
-    for part in shuffled.batches(batch):
+    for part in zip(*(array.split(batch) for array in samples.rows(order)), strict=True):
         optimiser.zero_grad(set_to_none=True)
-        loss = part.loss()
+        loss = samples.loss(*part)
         loss.backward()
         optimiser.step()
     return loss.detach()

@@ -8,11 +8,15 @@ from wmel.contract.abilities import able
 from wmel.contract.environment import Enumerable, Environment
 from wmel.errors import BadInput
 from wmel.policies.mixture import exploration
+from wmel.training.card import Trained
 from wmel.training.collect import Collected, collect, every_transition
 from wmel.training.fit import FitSettings
-from wmel.training.mlp import MLPSettings, TrainedMLP, train_mlp
+from wmel.training.kinds import KINDS
+from wmel.training.latent_mlp import LatentMLPSettings, check_rewarded
+from wmel.training.mlp import MLPSettings
 
-TRAINERS = ("mlp",)
+TRAINERS = tuple(KINDS)
+EVERY_TRANSITION = FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0)  # in one batch
 Progress = Callable[[float], None]
 
 
@@ -43,8 +47,9 @@ class Collection:
 class Recipe:
     """How data are collected, what is fitted and how."""
 
+    trainer: str
     collection: Collection
-    network: MLPSettings
+    network: MLPSettings | LatentMLPSettings
     fit: FitSettings
 
 
@@ -52,15 +57,7 @@ def recipe(environment: Environment, trainer: str, **asked: Any) -> Recipe:
     """What is asked for; for the rest the documents' settings on their control tasks and mazes, else scaled changes."""
     if trainer not in TRAINERS:
         raise BadInput(f"no trainer named '{trainer}'; known: {', '.join(TRAINERS)}")
-    if able(environment, Enumerable):
-        usual = Recipe(
-            Collection("all"),
-            MLPSettings((32, 32), "delta", rounded=True),
-            FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0),
-        )
-    else:
-        target = "next" if environment.spec.name.startswith("dmc_") else "delta"
-        usual = Recipe(Collection("random"), MLPSettings((64, 64), target), FitSettings())
+    usual = _usual_latent_mlp(environment) if trainer == "latent-mlp" else _usual_mlp(environment)
     renamed = {("policy" if name == "collect" else name): value for name, value in asked.items()}
     renamed |= {"hidden": tuple(asked["hidden"])} if "hidden" in asked else {}
     parts = {}
@@ -69,7 +66,7 @@ def recipe(environment: Environment, trainer: str, **asked: Any) -> Recipe:
         parts[name] = replace(part, **mine)
     if renamed:
         raise BadInput(f"trainer '{trainer}' has no setting '{next(iter(renamed))}'")
-    return Recipe(parts["collection"].whole(), parts["network"], parts["fit"])
+    return Recipe(trainer, parts["collection"].whole(), parts["network"], parts["fit"])
 
 
 def gathered(environment: Environment, recipe: Recipe, progress: Progress = lambda done: None) -> Collected:
@@ -85,7 +82,28 @@ def gathered(environment: Environment, recipe: Recipe, progress: Progress = lamb
 
 def trained(
     environment: Environment, recipe: Recipe, data: Collected, progress: Progress = lambda done: None
-) -> TrainedMLP:
+) -> Trained:
     """The model a recipe makes of its data; `progress` counts epochs."""
-    made = train_mlp(environment, data, recipe.network, recipe.fit, progress)
-    return TrainedMLP(made.model, {**made.card, "collect": {**asdict(recipe.collection), "seed": recipe.fit.seed}})
+    made = KINDS[recipe.trainer].train(environment, data, recipe.network, recipe.fit, progress)
+    return Trained(made.model, {**made.card, "collect": {**asdict(recipe.collection), "seed": recipe.fit.seed}})
+
+
+def untrained(environment: Environment, recipe: Recipe) -> Any:
+    """A model as large as the one a recipe makes."""
+    kind = KINDS[recipe.trainer]
+    return kind.model(environment, kind.blank(environment, recipe.network))
+
+
+def _usual_mlp(environment: Environment) -> Recipe:
+    if able(environment, Enumerable):
+        return Recipe("mlp", Collection("all"), MLPSettings((32, 32), "delta", rounded=True), EVERY_TRANSITION)
+    target = "next" if environment.spec.name.startswith("dmc_") else "delta"
+    return Recipe("mlp", Collection("random"), MLPSettings((64, 64), target), FitSettings())
+
+
+def _usual_latent_mlp(environment: Environment) -> Recipe:
+    check_rewarded(environment)
+    if able(environment, Enumerable):
+        return Recipe("latent-mlp", Collection("all"), LatentMLPSettings(), EVERY_TRANSITION)
+    fit = FitSettings(epochs=80, learning_rate=6e-3, decay=True)  # an epoch sees each transition window times
+    return Recipe("latent-mlp", Collection("random"), LatentMLPSettings(), fit)

@@ -5,18 +5,41 @@ from typing import Any
 
 from wmel.contract.environment import Environment
 from wmel.errors import BadInput
+from wmel.errors import described as described_error
+from wmel.training.card import trained_for
 from wmel.training.checkpoints import read_checkpoint
 from wmel.training.devices import usable_device
-from wmel.training.mlp import restored_mlp
-
-KINDS = {"mlp": restored_mlp}
+from wmel.training.kinds import KINDS
 
 
 def restored(folder: Path, environment: Environment, device: str = "cpu") -> Any:
     """The model of a checkpoint, on a device, for an environment it was trained on or one that observes the same."""
     where = usable_device(device)
     weights, card = read_checkpoint(folder)
-    kind = card["model"].get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise BadInput(f"{folder} holds a model of kind {kind!r}; known: {', '.join(KINDS)}")
-    return KINDS[kind](environment, weights, card, where)
+    described = card["model"]
+    name = described.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise BadInput(f"{folder} holds a model of kind {name!r}; known: {', '.join(KINDS)}")
+    _check_trained_for(environment, described)
+    kind = KINDS[name]
+    try:
+        network = kind.blank(environment, kind.settings.of_card(described))
+        network.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the card of the checkpoint describes no {name}: {described_error(error)}") from error
+    except RuntimeError as error:
+        raise BadInput(f"the weights do not fit the card of their checkpoint: {_first_line(error)}") from error
+    return kind.model(environment, network.to(where))
+
+
+def _check_trained_for(environment: Environment, described: dict[str, Any]) -> None:
+    for name, wanted in trained_for(environment).items():
+        if described.get(name) != wanted:
+            raise BadInput(
+                f"the checkpoint was trained on {described.get('environment')}, and this is {environment.spec.name}: "
+                f"its {name} is {described.get(name)}, here it is {wanted}"
+            )
+
+
+def _first_line(error: RuntimeError) -> str:
+    return " ".join(str(error).split("\n")[1:2] or [str(error)]).strip()

@@ -1,7 +1,7 @@
-"""Data to train on: what was seen, done and seen next, and in which episode."""
+"""Data to train on: what was seen, done, seen next and earned, and in which episode."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +18,10 @@ class Transitions:
     actions: np.ndarray  # [T,A] values, as the simulator got them
     next_observations: np.ndarray  # [T,O]
     episodes: np.ndarray  # [T] which episode, from 0 on
+    rewards: np.ndarray | None = None  # [T] of each step; None: the environment gives none
 
     def __post_init__(self):
-        lengths = {len(array) for array in (self.observations, self.actions, self.next_observations, self.episodes)}
+        lengths = {len(column) for column in self.columns.values()}
         if len(lengths) != 1 or 0 in lengths:
             raise BadInput(f"transitions need arrays of one length and at least one row, got {sorted(lengths)}")
         for name in ("observations", "actions", "next_observations"):
@@ -35,9 +36,15 @@ class Transitions:
         """From recorded trajectories, padded with NaN beyond each episode's last step."""
         taken = np.arange(arrays["actions"].shape[1]) < arrays["steps"][:, None]
         episodes = np.broadcast_to(np.arange(len(taken))[:, None], taken.shape)[taken]
-        return cls(
-            arrays["observations"][taken], arrays["actions"][taken], arrays["next_observations"][taken], episodes
+        observations, actions, after = (
+            arrays[name][taken] for name in ("observations", "actions", "next_observations")
         )
+        return cls(observations, actions, after, episodes, arrays["rewards"][taken] if "rewards" in arrays else None)
+
+    @classmethod
+    def joined(cls, parts: list["Transitions"]) -> "Transitions":
+        """Of several, one after the other."""
+        return cls(**{name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns})
 
     def first(self, count: int) -> "Transitions":
         """The first so many."""
@@ -45,9 +52,12 @@ class Transitions:
 
     def rows(self, index: np.ndarray) -> "Transitions":
         """Some of them."""
-        return Transitions(
-            self.observations[index], self.actions[index], self.next_observations[index], self.episodes[index]
-        )
+        return Transitions(**{name: column[index] for name, column in self.columns.items()})
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """What there is of each transition, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) is not None}
 
     @cached_property
     def sha256(self) -> str:

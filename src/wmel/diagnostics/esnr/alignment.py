@@ -57,7 +57,7 @@ def alignment(found: Esnr, truth: TrueGradient) -> Alignment:
         reason = "not resolved: the true gradient depends on the step it is taken by"
         return Alignment(Estimate.undefined(reason), angles, unresolved)
     clusters = found.episodes[resolved]
-    mean = cluster_bootstrap(angles[resolved], np.ones(len(clusters)), clusters, bounded=True)
+    mean = cluster_bootstrap(angles[resolved], np.ones(len(clusters)), clusters, scale="bounded")
     return Alignment(mean, angles, unresolved)
 
 

@@ -53,7 +53,7 @@ class Esnr:
         if reason:
             return Estimate.undefined(reason)
         there = np.isfinite(self.per_observation)
-        found = cluster_bootstrap(self.per_observation[there], there[there], self.episodes[there])
+        found = cluster_bootstrap(self.per_observation[there], there[there], self.episodes[there], scale="log")
         return replace(found, method=f"{found.method}; bias: {self.correction}")
 
     @cached_property
@@ -71,7 +71,7 @@ class Esnr:
         reason = self.why_undefined
         if reason:
             return Estimate.undefined(reason)
-        return cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes)
+        return cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes, scale="log")
 
     @cached_property
     def raw(self) -> float | None:
@@ -93,6 +93,14 @@ class Esnr:
         """Of the observations; far below the mean where a few dominate it."""
         there = self.per_observation[np.isfinite(self.per_observation)]
         return None if self.why_undefined or not len(there) else float(np.median(there))
+
+    @cached_property
+    def dominance(self) -> float | None:
+        """The share of the sum over observations that the highest one contributes."""
+        there = self.per_observation[np.isfinite(self.per_observation)]
+        if self.why_undefined or not len(there) or there.sum() <= 0:
+            return None
+        return min(1.0, float(there.max() / there.sum()))
 
     @property
     def dead_share(self) -> float:

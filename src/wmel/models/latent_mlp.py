@@ -1,0 +1,121 @@
+"""latent-mlp: small networks that encode an observation, move its latent, decode it and say its reward."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from wmel.contract.policy import Percept
+from wmel.contract.world_model import WorldModelSpec
+from wmel.models.weights import weights_hash
+
+ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
+UNSHARED = 32_768  # numbers that torch works on in one thread: the seams between threads show in the last bit
+
+
+class LatentMLP(nn.Module):
+    """SiLU layers between scales that belong to the network; observations and rewards are in their own units."""
+
+    observation_centre: Tensor
+    observation_scale: Tensor
+    reward_centre: Tensor
+    reward_scale: Tensor
+
+    def __init__(self, observation: int, action: int, hidden: tuple[int, ...] = (64, 64), latent: int = 32):
+        super().__init__()
+        self.encoder = Bent(observation, hidden, latent)
+        self.dynamics = layers(latent + action, hidden, latent)
+        self.decoder = Bent(latent, hidden, observation)
+        self.reward = layers(latent + action, hidden, 1)
+        for name, shape in (("observation", (observation,)), ("reward", ())):
+            self.register_buffer(f"{name}_centre", torch.zeros(shape))
+            self.register_buffer(f"{name}_scale", torch.ones(shape))
+
+    def encode(self, observations: Tensor) -> Tensor:
+        """observations [...,O] -> latents [...,Z]"""
+        return self.encoder((observations - self.observation_centre) / self.observation_scale)
+
+    def step(self, latents: Tensor, actions: Tensor) -> Tensor:
+        """latents [...,Z], actions [...,A] -> latents [...,Z]"""
+        return latents + self.dynamics(torch.cat([latents, actions], dim=-1))
+
+    def decode(self, latents: Tensor) -> Tensor:
+        """latents [...,Z] -> observations [...,O]"""
+        return self.decoder(latents) * self.observation_scale + self.observation_centre
+
+    def rewards(self, latents: Tensor, actions: Tensor) -> Tensor:
+        """latents [...,Z], the actions taken there [...,A] -> rewards [...]"""
+        scaled = self.reward(torch.cat([latents, actions], dim=-1))[..., 0]
+        return scaled * self.reward_scale + self.reward_centre
+
+
+class Bent(nn.Module):
+    """A linear map that starts as the identity, and what layers add: a decoder starts close to undoing its encoder."""
+
+    def __init__(self, inputs: int, hidden: tuple[int, ...], outputs: int):
+        super().__init__()
+        self.straight, self.layers = nn.Linear(inputs, outputs, bias=False), layers(inputs, hidden, outputs)
+        nn.init.eye_(self.straight.weight)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """[...,inputs] -> [...,outputs]"""
+        return self.straight(rows) + self.layers(rows)
+
+
+def layers(inputs: int, hidden: tuple[int, ...], outputs: int) -> nn.Sequential:
+    """Linear layers with SiLU between them."""
+    first, *rest = (nn.Linear(*pair) for pair in pairwise((inputs, *hidden, outputs)))
+    return nn.Sequential(first, *(part for layer in rest for part in (nn.SiLU(), layer)))
+
+
+@dataclass(frozen=True, eq=False)
+class LatentMLPModel:
+    """The network behind the model contract."""
+
+    network: LatentMLP
+    name: str = "latent-mlp"
+    action_input: Literal["one_hot", "value"] = "value"
+
+    @property
+    def spec(self) -> WorldModelSpec:
+        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
+
+    def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
+        observations = torch.as_tensor(percept.observation, dtype=torch.float32, device=self._device)
+        return self._in_parts(self.network.encode, observations)
+
+    def step(self, latents: Tensor, actions: Tensor) -> Tensor:
+        return self._in_parts(self.network.step, latents, actions.to(latents.dtype))
+
+    def decode(self, latents: Tensor) -> Tensor:
+        return self._in_parts(self.network.decode, latents)
+
+    def rewards(self, trajectory: Tensor, actions: Tensor) -> Tensor:
+        """latents [M,H+1,Z], actions [M,H,A] -> [M,H], each of the latent its action was taken in."""
+        latents, acted = trajectory[:, :-1].transpose(0, 1), actions.transpose(0, 1).to(trajectory.dtype)
+        rewards = self._in_parts(self.network.rewards, latents.flatten(0, 1), acted.flatten(0, 1))
+        return rewards.reshape(acted.shape[:2]).T
+
+    def _in_parts(self, made: Callable[..., Tensor], *rows: Tensor) -> Tensor:
+        """What is made of rows [M,...], of so few at a time that one thread works on them."""
+        parts = [made(*part) for part in zip(*(one.split(self._rows_in_part) for one in rows), strict=True)]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    @cached_property
+    def _rows_in_part(self) -> int:
+        if self._device.type != "cpu":
+            return 1 << 30
+        widest = max(len(values) for values in self.network.parameters())
+        return max(ROWS_AT_ONCE, UNSHARED // widest // ROWS_AT_ONCE * ROWS_AT_ONCE)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.network.reward_scale.device
+
+    @cached_property
+    def _weights(self) -> str:
+        return weights_hash(self.network)

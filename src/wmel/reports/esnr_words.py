@@ -1,0 +1,184 @@
+"""An ESNR in plain language, and as tables: which signal is usable, what must not be compared, what points wrong."""
+
+from collections.abc import Sequence
+
+from wmel.reports.entries import estimate_from
+from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
+from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+
+ORACLE = "oracle"
+MUCH = 0.01  # shares below this are not worth a sentence
+NAMES = {
+    "fog": "first-order gradients (fog)",
+    "zog": "zeroth-order gradients (zog)",
+    "cem": "elite means (cem)",
+    "fog(fd)": "first-order gradients (by differences)",
+}
+
+
+def esnr_table(record: EsnrRecord) -> StudyTable:
+    """One row per model and estimator."""
+    titles = ("ESNR", "per rollout", "pooled", "median", "alignment", "against", "dead", "model steps", "seconds")
+    columns = (Column("model", False), Column("method", False), *map(Column, titles))
+    return StudyTable(f"ESNR in {record.environment}", columns, tuple(map(_row, record.readings)), names=2)
+
+
+def difference_table(record: EsnrRecord) -> StudyTable:
+    """One row per pair of models and estimator."""
+    columns = (Column("models", False), Column("method", False), Column("difference of ESNR"))
+    rows = tuple(
+        (Cell(f"{one.model} - {one.other}"), Cell(one.method), _with_interval(one.estimate))
+        for one in record.differences
+    )
+    return StudyTable("Differences at the same states and noise", columns, rows, names=2)
+
+
+def esnr_sentences(record: EsnrRecord) -> list[str]:
+    """What may be said, and what may not."""
+    models = list(dict.fromkeys(one.model for one in record.readings))
+    told = [sentence for model in models for sentence in _of_model(record, model)]
+    for one in record.differences:
+        told += _difference_words(one.model, one.other, one.method, one.estimate)
+    return [*told, *_caveats(record.readings)]
+
+
+def setting_words(record: EsnrRecord) -> str:
+    """Where, by what score and around what the models were asked."""
+    settings = record.readings[0].settings
+    drawn = f"{settings['samples']} gradients each over {settings['horizon']} steps, {settings['actions']} actions"
+    return f"{record.source}; objective {record.objective}; {drawn}, sigma {settings['sigma']:g}"
+
+
+def _of_model(record: EsnrRecord, model: str) -> list[str]:
+    rows = [one for one in record.readings if one.model == model]
+    told = [f"{model}: {_usable_words(rows)}"] if len(rows) > 1 else []
+    for one in rows:
+        told += [f"{model}, {one.method}: {words}" for words in (*_direction_words(one, rows), *_warnings(one))]
+    return told
+
+
+def _usable_words(rows: Sequence[EsnrEntry]) -> str:
+    """Which estimator has the most signal per imagined rollout, if the intervals tell."""
+    known = [one for one in rows if one.esnr_per_rollout.value is not None]
+    if not known:
+        return "no estimator has a usable signal"
+    ranked = sorted(known, key=lambda one: -(one.esnr_per_rollout.value or 0))
+    best = ranked[0].esnr_per_rollout
+    if best.high is not None and best.high <= 0:
+        return "no estimator shows any signal"
+    if best.low is not None and best.low <= 0:
+        return "no estimator is shown to have any signal: the intervals hold 0"
+    numbers = ", ".join(f"{one.method} {_short(one.esnr_per_rollout.value)}" for one in ranked)
+    if len(ranked) == 1:
+        return f"only {ranked[0].method} has a ratio ({numbers} per rollout)"
+    high, low = ranked[1].esnr_per_rollout.high, best.low
+    if low is not None and high is not None and low > high:
+        return f"{_name(ranked[0])} carry the most usable signal per imagined rollout ({numbers})"
+    return f"{ranked[0].method} and {ranked[1].method} are not told apart in signal per imagined rollout ({numbers})"
+
+
+def _direction_words(one: EsnrEntry, rows: Sequence[EsnrEntry]) -> list[str]:
+    if one.alignment is None or (one.model == ORACLE and one.method == "fog(fd)"):
+        return []
+    cosine, against = one.alignment.cosine, one.alignment.against_share
+    if cosine.value is None:
+        return [f"where its gradients point is unknown ({cosine.reason})"]
+    if cosine.high is not None and cosine.high < 0:
+        said = "its gradients point against the truth"
+    elif cosine.low is not None and cosine.low <= 0:
+        said = "its gradients are not shown to point the way of the truth"
+    else:
+        said = "its gradients point the way of the truth on average"
+    told = f"{said} (cosine {_with_interval(cosine).text})"
+    return [told + (f", and against it at {against:.0%} of the states" if against else "")]
+
+
+def _warnings(one: EsnrEntry) -> list[str]:
+    told = []
+    if one.esnr.value is None:
+        told.append(f"no ESNR: {one.esnr.reason}")
+    if one.dominance is not None and one.dominance > 0.25 and len(one.per_state) > 4:
+        told.append(
+            f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({_short(one.median)}) or the "
+            f"pooled ratio ({_short(one.pooled.value)})"
+        )
+    if one.dead_share >= MUCH:
+        told.append(f"{one.dead_share:.0%} of the coordinates never have a gradient (dead) and are left out")
+    if one.infinite_share >= MUCH:
+        told.append(f"{one.infinite_share:.0%} of the coordinates have a gradient without noise and are left out")
+    if one.broken_share > 0:
+        told.append(f"{one.broken_share:.2%} of the gradients are NaN or infinite and are left out")
+    if one.flat_share >= MUCH:
+        told.append(f"at {one.flat_share:.0%} of the states every action sequence has the same return")
+    if one.alignment is not None and one.alignment.unresolved_share >= MUCH:
+        told.append(f"at {one.alignment.unresolved_share:.0%} of the states the true direction is not resolved")
+    if one.out_of_range_share >= 0.1:
+        told.append(f"{one.out_of_range_share:.0%} of the drawn actions lie beyond the action range")
+    return told
+
+
+def _difference_words(model: str, other: str, method: str, estimate: EstimateEntry) -> list[str]:
+    if estimate.low is None or estimate.high is None:
+        return []
+    if estimate.low <= 0 <= estimate.high:
+        return [f"{model} and {other}, {method}: their ESNR are not told apart at these states"]
+    more = model if estimate.low > 0 else other
+    return [f"{model} and {other}, {method}: the gradients of {more} carry more signal, which need not be truer"]
+
+
+def _caveats(rows: Sequence[EsnrEntry]) -> list[str]:
+    told = []
+    methods = {one.method for one in rows}
+    if len(methods) > 1:
+        told.append(
+            "Not comparable: ESNR of different estimators are different quantities; rank them per rollout only"
+            + (", for one cem gradient takes a whole population" if "cem" in methods else "")
+            + "."
+        )
+    told.append(
+        "Not comparable: ESNR of other tasks, objectives, horizons, sigmas or action units; a smooth wrong model can "
+        "exceed the truth."
+    )
+    if any(one.alignment is not None for one in rows):
+        told.append(
+            "ESNR does not see bias, alignment does; of zog and cem the noise of few samples alone keeps it below 1: "
+            "compare with the oracle's own row."
+        )
+    else:
+        told.append("ESNR does not see bias, and there is no truth here to compare directions with.")
+    return told
+
+
+def _row(one: EsnrEntry) -> tuple[Cell, ...]:
+    aligned = one.alignment
+    return (
+        Cell(one.model),
+        Cell(one.method),
+        _with_interval(one.esnr),
+        _with_interval(one.esnr_per_rollout),
+        _with_interval(one.pooled),
+        undefined(one.esnr.reason) if one.median is None else Cell(_short(one.median)),
+        undefined("no truth to compare with") if aligned is None else _with_interval(aligned.cosine),
+        Cell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
+        Cell(f"{one.dead_share:.0%}"),
+        Cell(f"{one.model_steps:,}"),
+        Cell(f"{one.seconds:.2f}"),
+    )
+
+
+def _with_interval(entry: EstimateEntry) -> Cell:
+    estimate = estimate_from(entry)
+    if estimate.value is None:
+        return undefined(estimate.reason)
+    if estimate.low is None or estimate.high is None:
+        return Cell(_short(estimate.value))
+    return Cell(f"{_short(estimate.value)} [{_short(estimate.low)}, {_short(estimate.high)}]")
+
+
+def _short(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3g}"
+
+
+def _name(one: EsnrEntry) -> str:
+    return NAMES.get(one.method, one.method)

@@ -1,0 +1,160 @@
+"""The ceiling bounce in plain language, and as tables: what ESNR foretells of an ascent, and what it does not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, Reading
+from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.words import bounds
+from wmel.stats.estimate import Estimate
+
+TITLE = "Ceiling bounce: ESNR and ascent"
+ABOUT = (
+    "A ball is launched at an angle and may bounce off a ceiling; steeper launches clear its edge and fly further, so "
+    "that distance jumps up behind a valley. Estimators of the gradient under noise on the angle are compared by "
+    "their ESNR and by how they climb from angle 0, each with 64 rollouts per step of Adam."
+)
+MOSTLY_FLAT = 0.05  # radians around 0, where distance hardly curves
+
+
+def setting_words(panels: Sequence[Panel]) -> str:
+    """By what noise, at which angles and from how many seeds."""
+    first, speeds = panels[0], ", ".join(f"{one.speed:g}" for one in panels)
+    angles = f"{len(first.angles)} angles from {first.angles[0]:g} to {first.angles[-1]:g} rad"
+    return f"launch at {speeds} m/s; noise {first.landscape.sigma:g} rad; {angles}; {first.seeds} seeds per ascent"
+
+
+def toy_table(panel: Panel) -> StudyTable:
+    """One row per estimator."""
+    titles = ("ESNR/rollout", "median", "ESNR/64", "literal", "right sign", "AUC", f"reach {REACHED:.0%}", "its")
+    columns = (Column("estimator", False), *map(Column, titles))
+    return StudyTable(f"Launch at {panel.speed:g} m/s", columns, tuple(map(_row, panel.readings)))
+
+
+def column_words() -> list[str]:
+    """What the columns of the table are."""
+    return [
+        "ESNR/rollout, median: over the angles, corrected for bias, for one rollout; ESNR/64 is 64 times that mean.",
+        "literal: the paper's ratio, uncorrected: of the raw elite mean, for as many rollouts as a gradient takes.",
+        "right sign: share of the angles within two deviations of noise from the contact at which the mean gradient "
+        "has the sign of the true one, that of the mean distance under noise; CEM climbs its best rollouts and not "
+        "that mean, so that it may rightly differ.",
+        f"AUC: mean over iterations of the height, which is the mean distance under noise as a share of the longest "
+        f"there is; reach: share of seeds that come to a height of {REACHED:.0%}; its: iterations until half of them "
+        "have. Intervals are 95%, over seeds.",
+    ]
+
+
+def toy_sentences(panel: Panel) -> list[str]:
+    """What the numbers say at one speed."""
+    return [_landscape_words(panel), _first_order_words(panel), *_sign_words(panel), *_rank_words(panel)]
+
+
+def shape_words(panels: Sequence[Panel]) -> str:
+    """Why the mean ESNR of first-order gradients says little."""
+    first = panels[0]
+    ratios = np.nan_to_num(first.first_order.ratios)
+    share = ratios[abs(first.angles) <= MOSTLY_FLAT].sum() / ratios.sum()
+    return (
+        f"{share:.0%} of the mean ESNR of FoG at {first.speed:g} m/s comes from angles within {MOSTLY_FLAT:g} of 0, "
+        "where the distance has no curvature to make noise of: the mean depends on the angles chosen."
+    )
+
+
+def _landscape_words(panel: Panel) -> str:
+    land = panel.landscape
+    if land.contact_interval is None or land.jump_up is None or land.best_before_contact is None:
+        return (
+            f"The ball never meets the ceiling; it flies {land.best:.2f} m at best, launched at {land.best_angle:.3f}."
+        )
+    low, high = land.contact_interval
+    return (
+        f"The ball meets the ceiling at angles {low:.3f} to {high:.3f}; then the distance jumps up by "
+        f"{land.jump_up:.2f} m. Before the contact it is {land.best_before_contact:.2f} m at best, behind it "
+        f"{land.best:.2f} m."
+    )
+
+
+def _first_order_words(panel: Panel) -> str:
+    fog, best = panel.first_order, max(panel.readings, key=lambda one: one.mean)
+    rank = 1 + sum(one.mean > fog.mean for one in panel.readings)
+    place = "the highest ESNR per rollout" if fog is best else f"ESNR per rollout of rank {rank}"
+    fastest = max(panel.readings, key=_auc)
+    told = (
+        f"First-order gradients (FoG) have {place} (mean {fog.mean:.4g}, median {fog.median:.3g}) and come to "
+        f"{REACHED:.0%} of the longest distance under noise in {_share(fog.reached)} of the seeds"
+    )
+    if fastest is fog:
+        return f"{told}, as fast as any (AUC {_auc(fog):.3f})."
+    return (
+        f"{told} (AUC {_auc(fog):.3f}); {fastest.name}, with {fastest.mean:.3g} per rollout, climbs fastest (AUC "
+        f"{_auc(fastest):.3f}) and gets there in {_share(fastest.reached)}."
+    )
+
+
+def _sign_words(panel: Panel) -> list[str]:
+    right = panel.first_order.right_sign
+    if right.value is None:
+        return []
+    return [
+        f"Around the contact the mean gradient of FoG has the true sign at {right.value:.0%} of {right.n} angles: it "
+        "is the derivative between jumps, and no number of rollouts shows it the jump."
+    ]
+
+
+def _rank_words(panel: Panel) -> list[str]:
+    whole, without = panel.correlation(), panel.correlation(panel.without_first_order)
+    top = max(panel.readings, key=lambda one: one.literal)
+    place = 1 + sum(_auc(one) > _auc(top) for one in panel.readings)
+    count = len(panel.readings)
+    return [
+        f"Rank correlation (Spearman) of ESNR per rollout with AUC: {_signed(whole)} over {count} estimators, "
+        f"{_signed(without)} without FoG.",
+        f"The paper's literal number puts {top.name} first ({top.literal:,.0f}), which is {_ordinal(place, count)}.",
+    ]
+
+
+def _row(one: Reading) -> tuple[Cell, ...]:
+    return (
+        Cell(one.name),
+        Cell(_short(one.mean)),
+        Cell(_short(one.median)),
+        Cell(_short(one.per_population)),
+        Cell(_short(one.literal)),
+        _cell(one.right_sign, 2),
+        _cell(one.speed_of_ascent, 3),
+        _cell(one.reached, 2),
+        _cell(one.median_iterations, 0),
+    )
+
+
+def _cell(estimate: Estimate, digits: int) -> Cell:
+    """A value with its interval, where it has one."""
+    if estimate.value is None:
+        return undefined(estimate.reason)
+    interval = "" if estimate.low is None else f" {bounds(estimate, digits)}"
+    return Cell(f"{estimate.value:.{digits}f}{interval}")
+
+
+def _short(value: float) -> str:
+    """Three digits, and all of those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _signed(estimate: Estimate) -> str:
+    return f"n/a ({estimate.reason})" if estimate.value is None else f"{estimate.value:+.2f}"
+
+
+def _share(estimate: Estimate) -> str:
+    """Of seeds, so that a few of many are not called none."""
+    value = estimate.value or 0.0
+    return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
+
+
+def _auc(one: Reading) -> float:
+    return one.speed_of_ascent.value or 0.0
+
+
+def _ordinal(place: int, count: int) -> str:
+    return {1: "the fastest", count: "the slowest of all"}.get(place, f"number {place} of {count} by AUC")

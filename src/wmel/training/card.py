@@ -1,0 +1,65 @@
+"""The card of a checkpoint: what a model is, what it was trained on and how good it is."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wmel.analysis.coverage import coverage
+from wmel.contract.environment import Environment
+from wmel.contract.spaces import Box, Finite
+from wmel.training.collect import Collected
+from wmel.training.fit import FitSettings, Fitted
+from wmel.versions import versions_in_use
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model, and the card that says what it is and how good."""
+
+    model: Any
+    card: dict[str, Any]
+
+
+def card_of(
+    environment: Environment,
+    collected: Collected,
+    settings: FitSettings,
+    fitted: Fitted,
+    *,
+    kind: str,
+    network: Any,
+    errors: dict[str, Any],
+) -> dict[str, Any]:
+    """What is to be said of a model of an environment that was fitted to collected data."""
+    spec, data, recorded = environment.spec, collected.training, collected.held_out
+    seen = coverage(spec.observation, data.observations)
+    return {
+        "model": {"kind": kind, **trained_for(environment), **asdict(network)},
+        "environment": spec.name,
+        "init": spec.init,
+        "data": {
+            "transitions": len(data),
+            "episodes": collected.episodes,
+            "sha256": data.sha256,
+            "held_out_transitions": 0 if recorded is None else int(recorded["steps"].sum()),
+        },
+        "coverage": None if seen is None else asdict(seen),
+        "errors": errors,
+        "fit": {
+            **asdict(settings),
+            "epochs_taken": fitted.epochs,
+            "interrupted": fitted.interrupted,
+            "seconds": round(fitted.seconds, 3),
+        },
+        "versions": versions_in_use(),
+    }
+
+
+def trained_for(environment: Environment) -> dict[str, Any]:
+    """What of an environment a model depends on."""
+    spec = environment.spec
+    space = spec.actions
+    bounds = [space.low.tolist(), space.high.tolist()] if isinstance(space, Box) else None
+    values = space.values.tolist() if isinstance(space, Finite) and space.values is not None else None
+    names = list(space.names) if isinstance(space, Finite) else None
+    actions = {"names": names, "values": values, "bounds": bounds}
+    return {"environment": spec.name, "observation": list(spec.observation), "actions": actions}

@@ -1,0 +1,81 @@
+"""`wmel esnr` as a user calls it."""
+
+import json
+
+import pytest
+
+from wmel.reports.records import read_record
+
+QUICK = ["--env", "dmc:cartpole-swingup", "--states", "6", "--samples", "5", "--plan-horizon", "3"]
+QUICK += ["--population", "6", "--elites", "2"]
+
+
+@pytest.fixture(scope="module")
+def model(wmel_command, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "small"
+    done = wmel_command(*f"train mlp --env dmc:cartpole-swingup --transitions 300 --epochs 5 --output {folder}".split())
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_command, model, tmp_path):
+    asked = ["--model", str(model), "--methods", "fog,zog,cem", "--objective", "smooth-upright"]
+    done = wmel_command("esnr", *asked, *QUICK, "--output", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    for words in ("small fog", "small zog", "small cem", "oracle fog(fd)", "Not comparable", "does not see bias"):
+        assert words in done.stdout
+    assert "6 states of 6 fresh episodes of random" in done.stdout
+    record = read_record(tmp_path / "out" / "esnr.json")
+    assert [(one.model, one.method) for one in record.readings] == [
+        *(("small", name) for name in ("fog", "zog", "cem")),
+        *(("oracle", name) for name in ("fog(fd)", "zog", "cem")),
+    ]
+    assert all(len(one.per_state) == 6 for one in record.readings)
+    assert record.readings[0].weights and record.readings[3].alignment.cosine.value == pytest.approx(1)
+    assert (tmp_path / "out" / "esnr.md").read_text().startswith("# ESNR in dmc:cartpole-swingup")
+    shown = wmel_command("show", str(tmp_path / "out" / "esnr.json"), "--markdown", str(tmp_path / "again.md"))
+    assert shown.returncode == 0 and shown.stdout.startswith(done.stdout[: done.stdout.index("\n\nreport")])
+    assert (tmp_path / "again.md").read_text() == (tmp_path / "out" / "esnr.md").read_text()
+
+
+def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_numbers(wmel_command, model, tmp_path):
+    other = tmp_path / "other"
+    trained = f"train mlp --env dmc:cartpole-swingup --transitions 300 --epochs 2 --seed 1 --output {other} --quiet"
+    assert wmel_command(*trained.split()).returncode == 0
+    asked = ["--model", str(model), "--model", str(other), "--methods", "zog", "--no-oracle", *QUICK]
+    first = wmel_command("esnr", *asked, "--quiet", "--output", str(tmp_path / "a"))
+    again = wmel_command("esnr", *asked, "--quiet", "--output", str(tmp_path / "b"))
+    assert first.returncode == again.returncode == 0, first.stderr
+    assert first.stdout == ""
+    read = [json.loads((tmp_path / name / "esnr.json").read_text()) for name in "ab"]
+    for record in read:
+        record.pop("generated_at")
+        for row in record["readings"]:
+            row.pop("seconds")
+    assert read[0] == read[1]
+    assert [(one["model"], one["other"]) for one in read[0]["differences"]] == [("small", "other")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ([], "needs --env and at least one --model"),
+        (
+            ["--env", "dmc_acrobot", "--model", "oracle", "--methods", "fog"],
+            "use zog or cem, or train on dmc:acrobot-swingup",
+        ),
+        (["--env", "maze_toy", "--model", "oracle", "--methods", "fog"], "actions are 4 levels: use zog or cem"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--methods", "gof"], "no estimator is called 'gof'"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--methods", ","], "--methods needs at least one"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--samples", "3"], "at least 4 gradients"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--no-oracle"], "contradict"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--states", "0"], "number of states"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--credit", "all"], "credit must be one of"),
+        (["--env", "dmc:cartpole-swingup", "--model", "no/such"], "no checkpoint"),
+        (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--from", "nobody"], "nobody"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_exit_code_2(wmel_command, asked, words):
+    done = wmel_command("esnr", *asked)
+    assert done.returncode == 2
+    assert words in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""

@@ -1,0 +1,61 @@
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch", reason="install wmel[learned]")
+pytest.importorskip("plotly", reason="install wmel[report]")
+
+
+@pytest.mark.slow
+def test_the_toy_writes_its_page_and_its_table_and_prints_the_same(wmel_command, tmp_path):
+    done = wmel_command("esnr", "toy", "--output", str(tmp_path / "new"), "--speeds", "6", "--seeds", "8")
+    assert done.returncode == 0, done.stderr
+    page, markdown = (tmp_path / "new" / name for name in ("toy.html", "toy.md"))
+    assert done.stdout.splitlines()[-2:] == [f"page: {page}", f"markdown: {markdown}"]
+    assert "ceiling bounce: 154/154 steps" in done.stderr
+    claim = "First-order gradients (FoG) have the highest ESNR per rollout"
+    for text in (done.stdout, page.read_text(), markdown.read_text()):
+        assert claim in text and "in 0% of the seeds" in text
+
+
+@pytest.mark.slow
+def test_quiet_prints_nothing(wmel_command, tmp_path):
+    done = wmel_command("esnr", "toy", "--output", str(tmp_path), "--speeds", "4.5", "--seeds", "1", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["toy.html", "toy.md"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "--output"),
+        ("--output {here} --speeds fast", "--speeds takes numbers separated by commas"),
+        ("--output {here} --speeds ,", "--speeds takes numbers separated by commas"),
+        ("--output {here} --speeds 5,5.0", "each number once"),
+        ("--output {here} --speeds 5,-6", "a launch speed must lie in (0, 100] m/s, got -6.0"),
+        ("--output {here} --speeds nan", "a launch speed must lie in (0, 100] m/s"),
+        ("--output {here} --seeds 0", "the number of seeds must be positive"),
+        ("--output {here} --seeds x", "'x' is not a whole number"),
+        ("--output /proc/nowhere", "cannot write /proc/nowhere/toy.html"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, line, words):
+    done = wmel_command("esnr", "toy", *line.format(here=tmp_path / "new").split())
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("package", "extra"), [("torch", "learned"), ("plotly", "report")])
+def test_without_an_extra_the_one_to_install_is_named_before_any_work(tmp_path, package, extra):
+    code = f"import sys; sys.modules[{package!r}] = None; from wmel.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "esnr", "toy", "--output", str(tmp_path / "new")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and f"needs {package}: install wmel[{extra}]" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_help_ends_with_examples(wmel_command):
+    text = wmel_command("esnr", "toy", "--help").stdout
+    assert "wmel esnr toy --output runs/toy" in text.split("Examples:")[1]
+    assert "toy" in wmel_command("esnr", "--help").stdout

@@ -1,0 +1,180 @@
+"""Training a latent model: windows, what is learned, checkpoints."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.testing.wrapped import Wrapped
+from wmel import catalog
+from wmel.errors import BadInput
+from wmel.training.checkpoints import write_checkpoint
+from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.fit import FitSettings
+from wmel.training.latent_mlp import LatentMLPSettings, train_latent_mlp
+from wmel.training.recipes import gathered, recipe, trained, untrained
+from wmel.training.restore import restored
+from wmel.training.transitions import Transitions, network_input
+from wmel.training.windows import windows_of
+
+SMALL = LatentMLPSettings((32,), latent=8)
+SHORT = FitSettings(epochs=20, learning_rate=6e-3, decay=True)
+
+
+@pytest.fixture(scope="module")
+def swingup():
+    world = catalog.environment("dmc:cartpole-swingup")
+    data = collect(world, catalog.policy("random", world), 1500, episode_steps=100)
+    return world, data, train_latent_mlp(world, data, SMALL, SHORT)
+
+
+def test_it_learns_what_it_is_shown(swingup):
+    """Ten times better than the network it began with; rewards three times better than their average."""
+    world, data, made = swingup
+    before = train_latent_mlp(world, data, SMALL, replace(SHORT, epochs=1, learning_rate=1e-9)).card["errors"]
+    errors = made.card["errors"]
+    for name in ("training_mse", "held_out_transition_mse", "held_out_episode_mse"):
+        assert errors[name] < 0.1 * before[name], name
+    assert errors["open_loop_rmse"][9] < 0.5 * before["open_loop_rmse"][9]
+    seen = Transitions.of(data.held_out).rewards
+    assert errors["held_out_episode_reward_mse"] < 0.33 * seen.var()
+    assert errors["open_loop_rmse"][0] == pytest.approx(errors["held_out_episode_mse"] ** 0.5, rel=1e-6)
+
+
+def test_its_errors_are_those_of_the_model(swingup):
+    """Encoded, stepped and decoded by hand; held out are the whole episodes the seed's shuffle puts first."""
+    world, data, made = swingup
+    held = np.random.default_rng(0).permutation(15)[:1]
+    of_held = np.isin(data.training.episodes, held)
+
+    def errors(rows: Transitions) -> tuple[float, float]:
+        acted = torch.as_tensor(network_input(world.spec.actions, rows.actions))
+        latents = made.model.network.encode(torch.as_tensor(rows.observations, dtype=torch.float32))
+        after = made.model.decode(made.model.step(latents, acted)).numpy()
+        rewards = made.model.network.rewards(latents, acted).numpy()
+        return np.square(after - rows.next_observations).mean(), np.square(rewards - rows.rewards).mean()
+
+    card, whole = made.card["errors"], Transitions.of(data.held_out)
+    fitted = data.training.rows(np.flatnonzero(~of_held))
+    assert (card["training_mse"], card["training_reward_mse"]) == pytest.approx(errors(fitted), rel=1e-3)
+    assert (card["held_out_episode_mse"], card["held_out_episode_reward_mse"]) == pytest.approx(errors(whole), rel=1e-3)
+    assert card["held_out_transition_mse"] == pytest.approx(
+        errors(data.training.rows(np.flatnonzero(of_held)))[0], rel=1e-3
+    )
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(swingup):
+    world, data, made = swingup
+    same, other = (train_latent_mlp(world, data, SMALL, replace(SHORT, seed=seed)) for seed in (0, 1))
+    assert same.model.spec.weights == made.model.spec.weights != other.model.spec.weights
+
+
+def test_a_checkpoint_gives_back_the_model(swingup, tmp_path):
+    world, _, made = swingup
+    write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
+    again = restored(tmp_path, world)
+    latents, acted = torch.randn(7, 8), torch.randn(7, 1)
+    assert torch.equal(again.step(latents, acted), made.model.step(latents, acted))
+    assert again.spec == made.model.spec and again.spec.action_input == "value"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"latent": 9}, "do not fit the card"), ({"hidden": None}, "describes no latent-mlp"),
+     ({"kind": "mlp", "target": "delta"}, "do not fit the card")],
+)  # fmt: skip
+def test_a_card_that_is_not_of_its_weights_is_refused(swingup, tmp_path, change, words):
+    world, _, made = swingup
+    card = {**made.card, "model": {**made.card["model"], **change}}
+    write_checkpoint(tmp_path, made.model.network.state_dict(), card)
+    with pytest.raises(BadInput, match=words):
+        restored(tmp_path, world)
+
+
+def test_the_card_says_what_it_was_trained_on(swingup):
+    _, data, made = swingup
+    card = made.card
+    assert card["model"]["kind"] == "latent-mlp" and card["model"]["latent"] == 8 and card["model"]["window"] == 5
+    assert card["data"]["sha256"] == data.training.sha256 and card["data"]["held_out_transitions"] == 100
+    assert card["coverage"]["axis"] == "uprightness" and card["fit"]["epochs_taken"] == 20
+    json.dumps(card)
+
+
+def test_windows_never_cross_episodes():
+    episodes = np.repeat([0, 1, 3], [4, 2, 5])
+    found = windows_of(episodes, 3)
+    assert found.tolist() == [[0, 1, 2], [1, 2, 3], [6, 7, 8], [7, 8, 9], [8, 9, 10]]
+    assert windows_of(episodes, 9).tolist() == [[6, 7, 8, 9, 10]]  # none is longer
+    assert windows_of(np.arange(3), 5).tolist() == [[0], [1], [2]]
+
+
+def test_finite_actions_are_learned_one_hot():
+    world = catalog.environment("dmc_cartpole")
+    how = recipe(world, "latent-mlp", transitions=120, episode_steps=30, epochs=2)
+    made = trained(world, how, gathered(world, how))
+    assert made.model.spec.action_input == "one_hot"
+    assert made.card["collect"] == {
+        "policy": "random", "transitions": 120, "epsilon": 0.0, "episode_steps": 30, "seed": 0
+    }  # fmt: skip
+    shape = {name: value.shape for name, value in untrained(world, how).network.state_dict().items()}
+    assert shape == {name: value.shape for name, value in made.model.network.state_dict().items()}
+
+
+@pytest.mark.parametrize("world", ["maze_toy", "two_room_toy"])
+def test_a_world_without_reward_is_refused_with_the_way_out(world):
+    world = catalog.environment(world)
+    words = f"{world.spec.name} gives no reward, which a latent-mlp learns: train mlp instead"
+    with pytest.raises(BadInput, match=words):
+        recipe(world, "latent-mlp")
+    with pytest.raises(BadInput, match=words):
+        train_latent_mlp(world, every_transition(world), SMALL, SHORT)
+
+
+class Rewarded(Wrapped):
+    """A grid whose reward is the distance left, with a minus."""
+
+    def every_state(self):
+        return self.world.every_state()
+
+    def quantities(self, states, actions, next_states):
+        distances = self.world.quantities(states, actions, next_states)
+        return {**distances, "reward": -distances["distance"]}
+
+
+def test_a_grid_that_rewards_is_learned_from_every_transition():
+    """They follow no order, so each is a window of its own."""
+    world = Rewarded(catalog.environment("maze_toy"))
+    how = recipe(world, "latent-mlp", epochs=150)
+    made = trained(world, how, gathered(world, how))
+    errors = made.card["errors"]
+    assert how.collection.policy == "all" and errors["training_mse"] < 0.2 and errors["training_reward_mse"] < 0.2
+    assert errors["held_out_transition_mse"] is None and errors["held_out_episode_reward_mse"] is None
+
+
+@pytest.mark.parametrize(
+    ("rewards", "words"), [(None, "hold no rewards"), (np.full(1500, np.nan), "hold NaN or infinity")]
+)
+def test_rewards_that_cannot_be_learned_are_refused(swingup, rewards, words):
+    world, data, _ = swingup
+    with pytest.raises(BadInput, match=words):
+        spoiled = Collected(replace(data.training, rewards=rewards), data.held_out)
+        train_latent_mlp(world, spoiled, SMALL, SHORT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [({"target": "delta"}, "trainer 'latent-mlp' has no setting 'target'"), ({"latent": 0}, "width of the latent"),
+     ({"window": 0}, "steps of a window"), ({"hidden": []}, "needs a hidden layer")],
+)  # fmt: skip
+def test_settings_that_cannot_be_are_refused(asked, words):
+    with pytest.raises(BadInput, match=words):
+        recipe(catalog.environment("dmc_cartpole"), "latent-mlp", **asked)
+
+
+def test_patience_needs_an_episode_to_hold_out(swingup):
+    world, data, _ = swingup
+    few = Collected(data.training.first(300), data.held_out)  # of 3 episodes
+    with pytest.raises(BadInput, match="patience needs data held out"):
+        train_latent_mlp(world, few, SMALL, FitSettings(epochs=2, patience=1))
