@@ -33,17 +33,8 @@ def esnr_record(readings: Readings, environment: str) -> EsnrRecord:
 
 def _entry(reading: Reading) -> EsnrEntry:
     found, aligned = reading.esnr, reading.alignment
-    names = (
-        "raw",
-        "gaussian",
-        "jackknife",
-        "median",
-        "dominance",
-        "dead_share",
-        "infinite_share",
-        "broken_share",
-        "flat_share",
-    )
+    shares = ("dead_share", "infinite_share", "broken_share", "flat_share")
+    names = ("raw", "gaussian", "jackknife", "median", "dominance", "model_steps", "seconds", *shares)
     return EsnrEntry(
         model=reading.model,
         weights=reading.weights,
