@@ -23,6 +23,7 @@ RUNNING = {"environments", "models", "planners", "perturbations", "policies", "c
 CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
 LEARNING = ("checkpoints", "devices", "errors", "fit", "latent_mlp", "mlp", "networks", "open_loop")
+TDMPC2 = ("decoder", "draws", "graph", "learner", "official", "online", "play", "replay", "train")
 NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference", "bootstrap")
 PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
 HOSTS = {  # guest -> files that may import it
@@ -36,11 +37,13 @@ HOSTS = {  # guest -> files that may import it
         "models/mlp.py",
         "models/weights.py",
         "models/pair.py",
+        "models/observed.py",
+        "models/in_parts.py",
         "diagnostics/esnr/first_order.py",
         *(f"diagnostics/ceiling_bounce/{name}.py" for name in ("problem", "landscape", "ascent")),
         *(f"training/{name}.py" for name in LEARNING),
-        *(f"models/tdmpc2/{name}.py" for name in ("layers", "two_hot", "network")),
-        *(f"training/tdmpc2/{name}.py" for name in ("replay", "learner", "graph", "online")),
+        *(f"models/tdmpc2/{name}.py" for name in ("layers", "two_hot", "network", "model")),
+        *(f"training/tdmpc2/{name}.py" for name in TDMPC2),
     },
 }
 WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")

@@ -1,5 +1,6 @@
 """`wmel esnr`: how much signal policy gradients through a model carry, before any policy exists."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ Examples:
   wmel esnr toy --output runs/toy
 """
 EPISODE_STEPS = 200
+MANY_STEPS = 3_000_000  # of a simulator: worth a word before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
 
 
@@ -49,17 +51,30 @@ def esnr(
     ] = None,
     discount: Annotated[float, typer.Option(parser=number, metavar="<float>", help="Worth of a later step.")] = 1.0,
     actions: Annotated[
-        str, typer.Option("--actions", help="How draws stay within bounds: clamped, tanh; gaussian: they do not.")
-    ] = "clamped",
+        str | None,
+        typer.Option(
+            "--actions", help="How draws stay within bounds: clamped, tanh; gaussian: they do not.  [default: clamped]"
+        ),
+    ] = None,
     credit: Annotated[
-        str, typer.Option("--credit", help="zog: reward_to_go, full_return or paper (its own reward only).")
-    ] = "reward_to_go",
-    baseline: Annotated[str, typer.Option("--baseline", help="zog: leave_one_out, none or value.")] = "leave_one_out",
+        str | None,
+        typer.Option(
+            "--credit",
+            help="zog: reward_to_go, full_return or paper (its own reward only).  [default: reward_to_go]",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="zog: leave_one_out, none or value.  [default: leave_one_out]"),
+    ] = None,
     population: Annotated[int, count("--population", "cem: sequences per gradient.")] = 64,
     elites: Annotated[int, count("--elites", "cem: how many of them are kept.")] = 8,
     temperature: Annotated[
-        float, typer.Option(parser=number, metavar="<float>", help="cem: how much better elites count for more.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            parser=number, metavar="<float>", help="cem: how much more better elites count.  [default: 0, all alike]"
+        ),
+    ] = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="The paper's quantity to the letter: biased, and not a displacement.")
     ] = False,
@@ -82,7 +97,7 @@ def esnr(
     from wmel.cli import inputs
     from wmel.cli.progress import progress
     from wmel.cli.shown_esnr import print_esnr
-    from wmel.diagnostics.esnr.readings import read_models, sittings
+    from wmel.diagnostics.esnr.readings import read_models, sittings, slope_steps
     from wmel.diagnostics.esnr.settings import EsnrSettings
     from wmel.diagnostics.observations import EPISODES, fresh_observations
     from wmel.errors import BadInput
@@ -104,19 +119,29 @@ def esnr(
         raise BadInput(f"each model needs a name of its own, not oracle; got {', '.join(model)}")
     if "oracle" in model and not oracle:
         raise BadInput("--model oracle and --no-oracle contradict each other")
+    by_paper = inputs.given(actions=actions, credit=credit, baseline=baseline)
+    if paper and by_paper:
+        raise BadInput(f"--paper is to the letter: leave out --{next(iter(by_paper))}")
     settings: dict[str, Any] = {
-        **{"horizon": plan_horizon, "samples": samples, "discount": discount, "actions": actions, "credit": credit},
-        **{"baseline": baseline, "population": population, "elites": elites, "temperature": temperature},
-        **{"noise_seed": seed, **inputs.given(sigma=sigma)},
+        **{"horizon": plan_horizon, "samples": samples, "discount": discount, "population": population},
+        **{"elites": elites, "noise_seed": seed, **by_paper, **inputs.given(sigma=sigma, temperature=temperature)},
         **({} if device in (None, "cpu") else {"rows": ON_CUDA}),
     }
     EsnrSettings(**settings)  # refused before anything is played
     score = catalog.objective(objective or world.spec.objectives[0], world)
-    name, epsilon, length = _collector(model[0]) if source is None else (source, 0.0, EPISODE_STEPS)
+    name, epsilon, length = _collector(model) if source is None else (source, 0.0, EPISODE_STEPS)
     policy, length = exploration(world, name, epsilon), min(length, world.spec.max_steps)
     with progress(f"{policy.name} in {env}", min(EPISODES, states), quiet=quiet) as advance:
         seen = fresh_observations(world, policy, states, episode_steps=length, seed=seed, progress=advance)
-    total = states * sittings(len(learned), wanted, oracle)
+    total, slopes = (
+        states * sittings(len(learned), wanted, world, oracle),
+        slope_steps(world, states, samples, plan_horizon),
+    )
+    if oracle and slopes >= MANY_STEPS and not quiet:
+        told = (
+            f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator; --no-oracle leaves them out"
+        )
+        print(told, file=sys.stderr)
     with progress(f"{', '.join(wanted)}", total, quiet=quiet, unit="states") as advance:
         readings = read_models(
             learned, world, seen, wanted, score, oracle=oracle, progress=advance, paper=paper, **settings
@@ -156,11 +181,12 @@ def _methods(text: str | None, env: str, world: Any) -> list[str]:
     return named
 
 
-def _collector(text: str) -> tuple[str, float, int]:
-    """Policy, share of random actions and steps of an episode by a checkpoint's card; random where it says nothing."""
+def _collector(models: list[str]) -> tuple[str, float, int]:
+    """Policy, share of random actions and steps of an episode by the first card; random where there is none."""
     from wmel.training.checkpoints import read_card
 
-    said = read_card(Path(text)).get("collect") if Path(text).is_dir() else None
+    folders = [Path(text) for text in models if Path(text).is_dir()]
+    said = read_card(folders[0]).get("collect") if folders else None
     policy, epsilon, steps = (
         (said.get(name) for name in ("policy", "epsilon", "episode_steps")) if isinstance(said, dict) else (None,) * 3
     )

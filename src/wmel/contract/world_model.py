@@ -36,6 +36,17 @@ class WorldModel(Protocol):
 
 
 @runtime_checkable
+class Imagines(Protocol):
+    """What every world model can do; its spec says the rest."""
+
+    def encode(self, percept: Percept, previous: Array | None) -> Array: ...
+
+    def step(self, latents: Array, actions: Array) -> Array: ...
+
+    def decode(self, latents: Array) -> Array: ...
+
+
+@runtime_checkable
 class RewardsItself(Protocol):
     """A model that says what reward it expects."""
 
@@ -50,6 +61,23 @@ class RollsOut(Protocol):
 
     def rollout(self, latents: Array, actions: Array) -> Array:
         """latents [M,Z], actions [M,H,A] -> latents [M,H+1,Z], the start included"""
+        ...
+
+
+@runtime_checkable
+class ActsItself(Protocol):
+    """A model with a policy of its own, and with values of what it does."""
+
+    def discount(self) -> float:
+        """What a reward one step later is worth to its values."""
+        ...
+
+    def policy(self, latents: Array, noise: Array | None) -> Array:
+        """latents [M,Z], standard normals [M,A] or None for its best guess -> action values [M,A]"""
+        ...
+
+    def action_values(self, latents: Array, actions: Array) -> Array:
+        """latents [M,Z], action values [M,A] -> what each of its critics expects [n,M]"""
         ...
 
 

@@ -37,16 +37,13 @@ class Observations:
 
 def given_observations(numbers: object, goals: object = None) -> Observations:
     """Observations [B,O] of your own, each standing for itself."""
-    try:
-        array = np.asarray(numbers, np.float64)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"observations must be numbers [B,O]: {error}") from error
+    array = _numbers(numbers, "observations must be numbers [B,O]")
     if array.ndim != 2 or array.size == 0:
         raise BadInput(f"observations must be numbers [B,O], at least one of each, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise BadInput("observations must be finite")
     count = len(array)
-    aim = np.zeros((count, 0)) if goals is None else np.asarray(goals, np.float64)
+    aim = np.zeros((count, 0)) if goals is None else _numbers(goals, "goals must be numbers [B,G]")
     if aim.ndim != 2 or len(aim) != count:
         raise BadInput(f"goals must be numbers [B,G] with B = {count}, got shape {aim.shape}")
     percept = Percept(array, aim, None, np.zeros((count, 0)), np.zeros(count, np.int64))
@@ -94,3 +91,10 @@ def fresh_observations(
         f"{states} states of {episodes} fresh episodes of {policy.name}, {steps} steps each, in {environment.spec.name}"
     )
     return Observations(percept, seeds[episode], step, told)
+
+
+def _numbers(given: object, what: str) -> np.ndarray:
+    try:
+        return np.asarray(given, np.float64)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise BadInput(f"{what}: {error}") from error

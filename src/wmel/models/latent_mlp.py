@@ -1,6 +1,5 @@
 """latent-mlp: small networks that encode an observation, move its latent, decode it and say its reward."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,10 +10,9 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
+from wmel.models.in_parts import ROWS_AT_ONCE, InParts
+from wmel.models.observed import observed
 from wmel.models.weights import weights_hash
-
-ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
-UNSHARED = 32_768  # numbers that torch works on in one thread: the seams between threads show in the last bit
 
 
 class LatentMLP(nn.Module):
@@ -85,7 +83,7 @@ class LatentMLPModel:
         return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
-        observations = torch.as_tensor(percept.observation, dtype=torch.float32, device=self._device)
+        observations = observed(percept, len(self.network.observation_scale), self._device, self.name)
         return self._in_parts(self.network.encode, observations)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
@@ -100,17 +98,9 @@ class LatentMLPModel:
         rewards = self._in_parts(self.network.rewards, latents.flatten(0, 1), acted.flatten(0, 1))
         return rewards.reshape(acted.shape[:2]).T
 
-    def _in_parts(self, made: Callable[..., Tensor], *rows: Tensor) -> Tensor:
-        """What is made of rows [M,...], of so few at a time that one thread works on them."""
-        parts = [made(*part) for part in zip(*(one.split(self._rows_in_part) for one in rows), strict=True)]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
-
     @cached_property
-    def _rows_in_part(self) -> int:
-        if self._device.type != "cpu":
-            return 1 << 30
-        widest = max(len(values) for values in self.network.parameters())
-        return max(ROWS_AT_ONCE, UNSHARED // widest // ROWS_AT_ONCE * ROWS_AT_ONCE)
+    def _in_parts(self) -> InParts:
+        return InParts.of(self.network)
 
     @property
     def _device(self) -> torch.device:

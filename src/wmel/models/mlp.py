@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
+from wmel.models.observed import observed
 from wmel.models.weights import weights_hash
 
 ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
@@ -141,7 +142,7 @@ class MLPModel:
         return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
-        return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.folded.device_of.device)
+        return observed(percept, self.network.observation, self.folded.device_of.device, self.name)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
         return self.folded.step(latents, actions)

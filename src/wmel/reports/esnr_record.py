@@ -39,7 +39,7 @@ def _entry(reading: Reading) -> EsnrEntry:
         model=reading.model,
         weights=reading.weights,
         method=found.method,  # pyright: ignore[reportArgumentType]
-        settings=found.settings.described(found.method),
+        settings=found.settings.described(found.method, discrete=found.gradients.discrete),
         **{name: estimate_entry(getattr(found, name)) for name in ("esnr", "esnr_per_rollout", "pooled")},
         **{name: getattr(found, name) for name in names},
         alignment=None

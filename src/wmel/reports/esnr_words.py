@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from wmel.contract.cell import ORACLE
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
 
-ORACLE = "oracle"
+FEW_SAMPLES = 32
 MUCH = 0.01  # shares below this are not worth a sentence
 NAMES = {
     "fog": "first-order gradients (fog)",
@@ -46,15 +47,16 @@ def esnr_sentences(record: EsnrRecord) -> list[str]:
 def setting_words(record: EsnrRecord) -> str:
     """Where, by what score and around what the models were asked."""
     settings = record.readings[0].settings
-    drawn = f"{settings['samples']} gradients each over {settings['horizon']} steps, {settings['actions']} actions"
-    return f"{record.source}; objective {record.objective}; {drawn}, sigma {settings['sigma']:g}"
+    spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
+    drawn = f"{settings['samples']} gradients each over {settings['horizon']} steps{spread}"
+    return f"{record.source}; objective {record.objective}; {drawn}"
 
 
 def _of_model(record: EsnrRecord, model: str) -> list[str]:
     rows = [one for one in record.readings if one.model == model]
     told = [f"{model}: {_usable_words(rows)}"] if len(rows) > 1 else []
     for one in rows:
-        told += [f"{model}, {one.method}: {words}" for words in (*_direction_words(one, rows), *_warnings(one))]
+        told += [f"{model}, {one.method}: {words}" for words in (*_direction_words(one), *_warnings(one))]
     return told
 
 
@@ -62,43 +64,49 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
     """Which estimator has the most signal per imagined rollout, if the intervals tell."""
     known = [one for one in rows if one.esnr_per_rollout.value is not None]
     if not known:
-        return "no estimator has a usable signal"
+        return "no estimator has a ratio"
     ranked = sorted(known, key=lambda one: -(one.esnr_per_rollout.value or 0))
-    best = ranked[0].esnr_per_rollout
-    if best.high is not None and best.high <= 0:
-        return "no estimator shows any signal"
-    if best.low is not None and best.low <= 0:
-        return "no estimator is shown to have any signal: the intervals hold 0"
     numbers = ", ".join(f"{one.method} {_short(one.esnr_per_rollout.value)}" for one in ranked)
+    if any(one.esnr_per_rollout.low is None for one in ranked):
+        return f"signal per imagined rollout without intervals, too few episodes: {numbers}"
+    shown = [one for one in ranked if (one.esnr_per_rollout.low or 0) > 0]
+    if not shown:
+        return f"no estimator is shown to have any signal: every interval holds 0 ({numbers} per rollout)"
     if len(ranked) == 1:
         return f"only {ranked[0].method} has a ratio ({numbers} per rollout)"
-    high, low = ranked[1].esnr_per_rollout.high, best.low
-    if low is not None and high is not None and low > high:
-        return f"{_name(ranked[0])} carry the most usable signal per imagined rollout ({numbers})"
-    return f"{ranked[0].method} and {ranked[1].method} are not told apart in signal per imagined rollout ({numbers})"
+    first, *others = ranked
+    close = [one for one in others if (one.esnr_per_rollout.high or 0) >= (first.esnr_per_rollout.low or 0)]
+    if not close:
+        return f"{_name(first)} carry the most usable signal per imagined rollout ({numbers})"
+    names = ", ".join(one.method for one in close)
+    return f"{first.method} is not told apart from {names} in signal per imagined rollout ({numbers})"
 
 
-def _direction_words(one: EsnrEntry, rows: Sequence[EsnrEntry]) -> list[str]:
+def _direction_words(one: EsnrEntry) -> list[str]:
     if one.alignment is None or (one.model == ORACLE and one.method == "fog(fd)"):
         return []
     cosine, against = one.alignment.cosine, one.alignment.against_share
     if cosine.value is None:
         return [f"where its gradients point is unknown ({cosine.reason})"]
-    if cosine.high is not None and cosine.high < 0:
+    if cosine.low is None or cosine.high is None:
+        said = "too few episodes to say where its gradients point"
+    elif cosine.high < 0:
         said = "its gradients point against the truth"
-    elif cosine.low is not None and cosine.low <= 0:
+    elif cosine.low <= 0:
         said = "its gradients are not shown to point the way of the truth"
     else:
         said = "its gradients point the way of the truth on average"
     told = f"{said} (cosine {_with_interval(cosine).text})"
-    return [told + (f", and against it at {against:.0%} of the states" if against else "")]
+    return [told + (f", and against it at {against:.0%} of the resolved states" if against else "")]
 
 
 def _warnings(one: EsnrEntry) -> list[str]:
     told = []
     if one.esnr.value is None:
         told.append(f"no ESNR: {one.esnr.reason}")
-    if one.dominance is not None and one.dominance > 0.25 and len(one.per_state) > 4:
+    if one.method == "zog" and int(one.settings["samples"]) < FEW_SAMPLES:
+        told.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
+    if one.dominance is not None and one.dominance > 0.25 and len(one.per_state) > 4 and (one.esnr.low or 0) > 0:
         told.append(
             f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({_short(one.median)}) or the "
             f"pooled ratio ({_short(one.pooled.value)})"
@@ -142,9 +150,12 @@ def _caveats(rows: Sequence[EsnrEntry]) -> list[str]:
     )
     if any(one.alignment is not None for one in rows):
         told.append(
-            "ESNR does not see bias, alignment does; of zog and cem the noise of few samples alone keeps it below 1: "
-            "compare with the oracle's own row."
+            "ESNR does not see bias, alignment does. The truth is the slope of the return (fog(fd)): where the return "
+            "jumps it sees what is between jumps, zog and cem the whole. Of zog and cem the noise of few samples alone "
+            "keeps the cosine below 1: compare with the oracle's own rows."
         )
+    elif any(one.model == ORACLE for one in rows):
+        told.append("ESNR does not see bias, and levels have no slope to compare directions with.")
     else:
         told.append("ESNR does not see bias, and there is no truth here to compare directions with.")
     return told

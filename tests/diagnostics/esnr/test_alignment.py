@@ -60,10 +60,10 @@ def test_only_observations_where_the_truth_is_resolved_count(directions):
     assert found.cosine.value == pytest.approx(1) and np.isnan(found.cosines[:4]).all()
 
 
-def test_a_truth_that_is_zero_is_not_resolved(directions):
+def test_a_truth_that_is_zero_points_nowhere(directions):
     truth = TrueGradient(result(np.zeros((COUNT, 16, 5))), np.zeros((COUNT, 5)))
     found = alignment(result(around(directions)), truth)
-    assert not found.cosine.is_defined and "not resolved" in found.cosine.reason
+    assert not found.cosine.is_defined and "slope is zero" in found.cosine.reason
     assert found.against_share is None
 
 

@@ -72,4 +72,4 @@ def test_progress_adds_up_to_the_sittings_foretold(cartpole, methods, oracle):
     told = []
     models = {"perfect": Renamed(world)}
     read_models(models, world, seen, methods, score, oracle=oracle, progress=told.append, **SMALL)
-    assert sum(told) == len(seen) * sittings(1, methods, oracle)
+    assert sum(told) == len(seen) * sittings(1, methods, world, oracle)

@@ -98,3 +98,16 @@ def test_an_observation_with_fewer_than_four_finite_samples_has_no_ratio():
     found = Signal(samples)
     assert np.isnan(found.raw[0]).all() and np.isfinite(found.raw[1]).all()
     assert found.power[0] == found.noise[0] == 0
+
+
+@pytest.mark.parametrize("odd", [0.1, 0.375])
+def test_where_one_sample_holds_all_the_noise_the_jackknife_is_the_gaussian(odd):
+    found = Signal(np.array([0.5] * 63 + [odd])[None, :, None])
+    assert found.jackknife[0, 0] == found.gaussian[0, 0]
+
+
+def test_flat_returns_have_no_gradient_whatever_was_drawn():
+    samples = np.random.default_rng(0).normal(size=(2, 8, 3))
+    found = Signal(samples, np.array([True, False]))
+    assert found.dead.tolist() == [[True] * 3, [False] * 3]
+    assert found.power[0] == found.noise[0] == 0

@@ -1,4 +1,7 @@
-"""Where gradients point: the cosine with the true dynamics' own, which is what sees bias."""
+"""Where gradients point: the cosine with the true dynamics' own slope, which is what sees bias.
+
+The slope is pathwise: of a return that jumps it is the slope between jumps.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,14 +50,17 @@ def alignment(found: Esnr, truth: TrueGradient) -> Alignment:
         shapes = f"{found.signal.means.shape} and {truth.esnr.signal.means.shape}"
         raise BadInput(f"alignment needs gradients at the same observations and of the same actions, got {shapes}")
     resolved = truth.resolved
-    angles = np.where(resolved, np.nan_to_num(cosines(found.signal.means, truth.esnr.signal.means)), np.nan)
+    pointing = np.where(found.signal.dead, 0, found.signal.means)
+    angles = np.where(resolved, np.nan_to_num(cosines(pointing, truth.esnr.signal.means)), np.nan)
     unresolved = float(1 - resolved.mean())
     if found.why_no_direction:
         return Alignment(Estimate.undefined(found.why_no_direction), angles, unresolved)
     if found.settings.raw_elite_mean and found.method == "cem":
         return Alignment(Estimate.undefined("a raw elite mean is a place, not a direction"), angles, unresolved)
     if not resolved.any():
-        reason = "not resolved: the true gradient depends on the step it is taken by"
+        zero = not truth.esnr.signal.means.any() and not truth.coarse_means.any()
+        reason = "the slope is zero wherever it is taken: the return jumps, or does not change at all"
+        reason = reason if zero else "not resolved: the slope depends on the step it is taken by"
         return Alignment(Estimate.undefined(reason), angles, unresolved)
     clusters = found.episodes[resolved]
     mean = cluster_bootstrap(angles[resolved], np.ones(len(clusters)), clusters, scale="bounded")

@@ -34,11 +34,11 @@ def central_differences(
     noise = draw.noise(streams, purpose, (samples,), np.zeros(0, np.float32))
     inner = draw.around(noise, rows).astype(np.float64).reshape(count * samples, -1)
     place = rows_of(rows.start, rows.stop, samples)
-    fine, coarse = (_slopes(asked, draw, place, inner, step) for step in (SMALL, LARGE))
+    (fine, returns), (coarse, _) = (_slopes(asked, draw, place, inner, step) for step in (SMALL, LARGE))
     coordinates = inner.shape[1]
     gradients = Gradients(
         fine.reshape(count, samples, coordinates),
-        is_flat(fine.reshape(count, -1)) & (fine.reshape(count, -1) == 0).all(axis=1),
+        is_flat(returns.reshape(count, -1)),
         4 * coordinates * count * samples * settings.horizon,
         draw.out_of_range(inner),
         2 * coordinates,
@@ -46,16 +46,19 @@ def central_differences(
     return Differences(gradients, coarse.reshape(count, samples, coordinates).mean(axis=1))
 
 
-def _slopes(asked: Question, draw: GaussianActions, place: np.ndarray, inner: np.ndarray, step: float) -> np.ndarray:
-    """Slopes [M,D] of the return at what was drawn [M,D]."""
+def _slopes(
+    asked: Question, draw: GaussianActions, place: np.ndarray, inner: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes [M,D] of the return at what was drawn [M,D], and the returns around it [M,2D]."""
     coordinates, shape = inner.shape[1], (asked.settings.horizon, draw.centre.shape[2])
     each = max(1, asked.settings.rows // (2 * coordinates))
     moves = step * np.concatenate([np.eye(coordinates), -np.eye(coordinates)])
-    slopes = []
+    found = []
     for start in range(0, len(inner), each):
         moved = (inner[start : start + each, None] + moves).reshape(-1, *shape)
         whence = np.repeat(place[start : start + each], 2 * coordinates)
         returns = to_numpy(asked.foreseen(whence, draw.executed(moved)).rewards).sum(axis=1)
-        up, down = np.split(returns.reshape(-1, 2 * coordinates), 2, axis=1)
-        slopes.append((up - down) / (2 * step))
-    return np.concatenate(slopes)
+        found.append(returns.reshape(-1, 2 * coordinates))
+    around = np.concatenate(found)
+    up, down = np.split(around, 2, axis=1)
+    return (up - down) / (2 * step), around

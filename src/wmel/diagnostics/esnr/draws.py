@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -14,25 +13,18 @@ from wmel.randomness import Streams, normals
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Sequences of b observations with whatever axes follow: [b,...]."""
+class Sequences:
+    """Action sequences of b observations with whatever axes follow: [b,...]."""
 
     actions: Array  # [b,...,H,A] as they travel
-    scores: Array  # [b,...,H,k] gradient of the log-probability with respect to the distribution's parameters
     points: Array  # [b,...,H,k] what an elite mean averages
-
-
-class ActionDraw(Protocol):
-    """A distribution of action sequences for each of B observations."""
+    departures: Array  # [b,...,H,k] of a draw from what was expected of it
+    steepness: float
 
     @property
-    def centre(self) -> np.ndarray:
-        """[B,H,k] or [1,H,k]: the parameters gradients are taken of, and the mean of `points`."""
-        ...
-
-    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
-        """Sequences [b,*shape] for some of the observations, in the library of `like`."""
-        ...
+    def scores(self) -> Array:
+        """Gradient of the log-probability with respect to the distribution's parameters: [b,...,H,k]"""
+        return self.departures * self.steepness
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +36,10 @@ class GaussianActions:
     sigma: float
     kind: str
 
-    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
+    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Sequences:
         noise = self.noise(streams, purpose, shape, like)
         inner = self.around(noise, rows)
-        return Drawn(self.executed(inner), noise / self.sigma, inner)
+        return Sequences(self.executed(inner), inner, noise, 1 / self.sigma)
 
     def noise(self, streams: Streams, purpose: str, shape: tuple[int, ...], like: Array) -> Array:
         """Standard normals [b,*shape,H,A]"""
@@ -74,8 +66,12 @@ class GaussianActions:
         return scaled.astype(inner.dtype) if xp is np else scaled.to(inner.dtype)
 
     def out_of_range(self, points: Array) -> float:
-        """The share of drawn numbers beyond the bounds."""
-        return 0.0 if self.space is None else float((abs(points) > 1).sum()) / math.prod(points.shape)
+        """The share of drawn numbers beyond the bounds, where they are not bent to lie within."""
+        return (
+            0.0
+            if self.space is None or self.kind == "tanh"
+            else float((abs(points) > 1).sum()) / math.prod(points.shape)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +85,12 @@ class CategoricalActions:
     def centre(self) -> np.ndarray:
         return np.full((1, self.horizon, self.space.count), 1 / self.space.count)
 
-    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Drawn:
+    def draw(self, streams: Streams, purpose: str, shape: tuple[int, ...], rows: slice, like: Array) -> Sequences:
         uniforms = as_like(streams.uniforms(purpose, (*shape, self.horizon))[0], like)
         index = uniforms * self.space.count
         index = index.astype(self.space.dtype) if namespace_of(index) is np else index.to(namespace_of(index).int32)
         chosen = one_hot(index, self.space.count)
-        return Drawn(index[..., None], chosen - 1 / self.space.count, chosen)
+        return Sequences(index[..., None], chosen, chosen - 1 / self.space.count, 1.0)
 
     def out_of_range(self, points: Array) -> float:
         """None: choices have no bounds."""
@@ -105,6 +101,8 @@ def action_draw(
     space: Space | None, settings: EsnrSettings, mean: np.ndarray | None, observations: int
 ) -> GaussianActions | CategoricalActions:
     """The distribution for an action space, around a mean [H,A] or [B,H,A] (the middle of the range)."""
+    if not isinstance(space, Box | Finite | None):
+        raise BadInput(f"a space is a Box, a Finite or None, got {type(space).__name__}")
     if isinstance(space, Finite):
         if mean is not None:
             raise BadInput("a mean is for actions that are numbers; these are choices")

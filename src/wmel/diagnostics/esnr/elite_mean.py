@@ -23,7 +23,7 @@ def elite_mean(
     weights = _weights(pick(returns, order), settings)
     points = pick(drawn.points.reshape(count * samples, population, -1), order)
     means = to_numpy((weights[..., None] * points).sum(1)).astype(np.float64).reshape(count, samples, -1)
-    means[~np.isfinite(to_numpy(pick(returns, order))).all(axis=1).reshape(count, samples)] = np.nan
+    means[~np.isfinite(to_numpy(returns)).all(axis=1).reshape(count, samples)] = np.nan  # elites by default, not merit
     if not settings.raw_elite_mean:
         centre = draw.centre if len(draw.centre) == 1 else draw.centre[rows]
         means = means - centre.reshape(len(centre), 1, -1)
@@ -35,6 +35,7 @@ def elite_mean(
         draw.out_of_range(drawn.points),
         population,
         float(np.nanmean(effective)) if np.isfinite(effective).any() else None,
+        isinstance(draw, CategoricalActions),
     )
 
 

@@ -7,7 +7,7 @@ from wmel.arrays import namespace_of
 from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions
 from wmel.diagnostics.esnr.gradients import Gradients, is_flat
 from wmel.diagnostics.esnr.question import Question, flat, rows_of
-from wmel.errors import BadInput
+from wmel.errors import BadInput, BadModel
 from wmel.randomness import Streams
 
 
@@ -43,7 +43,12 @@ def _backward(
     """Gradients [M,H,A] and returns [M]: rows do not know each other, so that of the sum holds each one's own."""
     with torch.inference_mode(False), torch.enable_grad():
         leaf = inner.clone().requires_grad_()
-        returns = asked.foreseen(place, draw.executed(leaf)).rewards.sum(1)
+        try:
+            returns = asked.foreseen(place, draw.executed(leaf)).rewards.sum(1)
+        except BadModel as error:
+            if "grad" not in str(error.__cause__):
+                raise
+            raise BadInput(f"{error}: it leaves torch on the way, so use zog or cem") from error
         if not isinstance(returns, torch.Tensor) or not returns.requires_grad:
             raise BadInput(
                 f"torch finds no way from the return of {asked.model.spec.name} back to the actions (its functions are "

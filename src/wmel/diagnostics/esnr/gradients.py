@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.arrays import Array, to_numpy
 
-RESOLUTION = 2e-7  # returns that differ by less than this share of themselves are the same in float32
+RESOLUTION = {4: 2e-7, 8: 1e-14}  # bytes of a number -> what differs by less than this share of itself is the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,12 +19,13 @@ class Gradients:
     out_of_range: float  # share of drawn numbers beyond the action bounds
     rollouts_each: int = 1  # imagined sequences behind one gradient
     effective_elites: float | None = None
+    discrete: bool = False  # of draws that can coincide
 
 
 def is_flat(returns: Array) -> np.ndarray:
     """Which observations have one return only, by returns [b,...]: bool [b]."""
-    numbers = to_numpy(returns).astype(np.float64).reshape(len(returns), -1)
-    return np.ptp(numbers, axis=1) <= RESOLUTION * abs(numbers).max(axis=1)
+    numbers = to_numpy(returns).reshape(len(returns), -1)
+    return np.ptp(numbers, axis=1) <= RESOLUTION[numbers.itemsize] * abs(numbers).max(axis=1)
 
 
 def gathered(parts: list[Gradients]) -> Gradients:
@@ -38,4 +39,5 @@ def gathered(parts: list[Gradients]) -> Gradients:
         float(np.average([part.out_of_range for part in parts], weights=sizes)),
         parts[0].rollouts_each,
         sum(value * size for value, size in known) / sum(size for _, size in known) if known else None,
+        parts[0].discrete,
     )

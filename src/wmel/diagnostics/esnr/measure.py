@@ -4,14 +4,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wmel.contract.abilities import able
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.spaces import Box, Space
-from wmel.contract.world_model import WorldModel
+from wmel.contract.world_model import Imagines, WorldModel
 from wmel.diagnostics.esnr.alignment import TrueGradient
 from wmel.diagnostics.esnr.central_differences import central_differences
 from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions, action_draw
@@ -28,6 +29,7 @@ from wmel.threads import arrays_on_few
 
 METHODS = ("fog", "zog", "cem")
 DIFFERENCES = "fog(fd)"
+PAPER = {"sigma": 1.0, "temperature": 0.5}  # and TD-MPC2's temperature, which its third algorithm is taken from
 Progress = Callable[[float], None]
 
 
@@ -55,7 +57,10 @@ def esnr(
     if method == DIFFERENCES or (method == "fog" and isinstance(model, Oracle)):
         how = {"objective": objective, "space": space, "mean": mean, "paper": paper, "progress": progress, **settings}
         return true_gradient(model, observations, **how).esnr
-    sitting = _Sitting.of(model, observations, objective, space, mean, _chosen(settings, mean, paper), method)
+    sitting = _Sitting.of(
+        model, observations, objective=objective, space=space, mean=mean, method=method,
+        settings=_chosen(settings, mean, paper),
+    )  # fmt: skip
     each = sitting.settings.samples * (sitting.settings.population if method == "cem" else 1)
     estimator = _estimator(method)
     with arrays_on_few():
@@ -75,7 +80,10 @@ def true_gradient(
     **settings: Any,
 ) -> TrueGradient:
     """First-order gradients of a model that can only be stepped, such as the oracle, by central differences."""
-    sitting = _Sitting.of(model, observations, objective, space, mean, _chosen(settings, mean, paper), DIFFERENCES)
+    sitting = _Sitting.of(
+        model, observations, objective=objective, space=space, mean=mean, method=DIFFERENCES,
+        settings=_chosen(settings, mean, paper),
+    )  # fmt: skip
     with arrays_on_few():
         parts = [central_differences(*block) for block in sitting.blocks(8 * sitting.settings.samples, progress)]
     found = sitting.finished(gathered([part.gradients for part in parts]))
@@ -97,6 +105,7 @@ class _Sitting:
         cls,
         model: Any,
         observations: Any,
+        *,
         objective: Objective | ModelReward | None,
         space: Space | None,
         mean: ArrayLike | None,
@@ -139,11 +148,10 @@ def _as_model(given: Any) -> WorldModel:
         from wmel.models.pair import PairModel
 
         return PairModel(*given)
-    model: Any = given
-    if not all(hasattr(model, name) for name in ("spec", "encode", "step", "decode")):
-        kind = type(model).__name__
+    if not able(given, Imagines):
+        kind = type(given).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
-    return model
+    return cast(WorldModel, given)
 
 
 def _estimator(method: str) -> Callable[..., Gradients]:
@@ -161,7 +169,9 @@ def _chosen(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> Es
     centre = _numbers(mean)
     if centre is not None and "horizon" not in settings:
         settings = {**settings, "horizon": centre.shape[-2]}
-    return EsnrSettings(**{"sigma": 1.0, **settings}).as_in_the_paper() if paper else EsnrSettings(**settings)
+    if paper:
+        return EsnrSettings(**{**PAPER, **settings}).as_in_the_paper()
+    return EsnrSettings(**settings)
 
 
 def _numbers(mean: ArrayLike | None) -> np.ndarray | None:

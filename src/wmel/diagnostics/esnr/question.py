@@ -12,8 +12,8 @@ from wmel.contract.spaces import Space
 from wmel.contract.world_model import RewardsItself, ValuesItself, WorldModel
 from wmel.diagnostics.esnr.settings import EsnrSettings
 from wmel.diagnostics.observations import Observations
-from wmel.errors import BadInput, BadModel
-from wmel.models.imagined_cost import imagine
+from wmel.errors import BadInput, BadModel, WmelError, described
+from wmel.models.imagined_cost import Imagined, imagine
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Question:
 
     def foreseen(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> Foreseen:
         """Of actions [M,H,A] from the observations `rows` [M] on."""
-        imagined = imagine(self.model, self.objective, self.space, self.latents, self.goals, rows, actions)
+        imagined = self._imagined(rows, actions)
         rate, horizon = self.settings.discount, self.settings.horizon
         weights = as_like(rate ** np.arange(horizon), imagined.costs)
         xp = namespace_of(imagined.costs)
@@ -60,6 +60,15 @@ class Question:
             met = [part.values for part in parts]
             return Foreseen(xp.concatenate([part.rewards for part in parts]), xp.concatenate(met) if values else None)
 
+    def _imagined(self, rows: np.ndarray, actions: Array) -> Imagined:
+        try:
+            return imagine(self.model, self.objective, self.space, self.latents, self.goals, rows, actions)
+        except WmelError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            shapes = f"{len(rows)} latents of {self.latents.shape[1]} and actions {tuple(actions.shape)}"
+            raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {described(error)}") from error
+
     def _values(self, trajectory: Array) -> Array:
         assert able(self.model, ValuesItself), "asked for only where the model has them"
         rows, steps = trajectory.shape[:2]
@@ -75,6 +84,8 @@ def question(
     method: str,
 ) -> Question:
     """A model asked about observations; without an objective it must have a reward of its own."""
+    if isinstance(objective, str):
+        raise BadInput(f"an objective is an object, not the name {objective!r}: wmel.catalog.objective finds it")
     score = ModelReward() if objective is None else objective
     name, rewards, values = model.spec.name, able(model, RewardsItself), able(model, ValuesItself)
     if isinstance(score, ModelReward) and not rewards:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from wmel.contract.cell import ORACLE
 from wmel.contract.environment import Environment
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.spaces import Box
@@ -15,8 +16,6 @@ from wmel.diagnostics.esnr.result import Esnr, esnr_difference
 from wmel.diagnostics.observations import Observations
 from wmel.models.oracle import Oracle
 from wmel.stats.estimate import Estimate
-
-ORACLE = "oracle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +48,19 @@ class Readings:
     objective: str
 
 
-def sittings(models: int, methods: Sequence[str], oracle: bool) -> int:
+def sittings(models: int, methods: Sequence[str], environment: Environment, oracle: bool) -> int:
     """How often all observations are gone through."""
-    return len(methods) * (models + oracle) + (oracle and "fog" not in methods)
+    oracle = oracle and environment.spec.branchable
+    slope = oracle and isinstance(environment.spec.actions, Box) and "fog" not in methods
+    return len(methods) * (models + oracle) + slope
+
+
+def slope_steps(environment: Environment, observations: int, samples: int, horizon: int) -> int:
+    """Simulator steps that the oracle's slopes take."""
+    space = environment.spec.actions
+    if not environment.spec.branchable or not isinstance(space, Box):
+        return 0
+    return 4 * horizon * space.width * observations * samples * horizon
 
 
 def read_models(

@@ -68,7 +68,7 @@ class Esnr:
     @cached_property
     def pooled(self) -> Estimate:
         """All signal over all noise: does not change when actions are rotated, and hardly biased."""
-        reason = self.why_undefined
+        reason = self.why_no_direction
         if reason:
             return Estimate.undefined(reason)
         return cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes, scale="log")
@@ -131,17 +131,23 @@ class Esnr:
         """Empty where gradients point somewhere."""
         if self.broken_share > MOST_BROKEN:
             return f"{self.broken_share:.1%} of the gradients are NaN or infinite, more than {MOST_BROKEN:.0%}"
-        if self.gradients.flat.all():
+        if self.gradients.flat.all() and not self.settings.literal:
             return "the return is the same for every action sequence: there is no gradient to follow"
-        return "every gradient is zero: dead" if self.signal.dead.all() and not self.settings.literal else ""
+        dead = self.signal.dead.all() and not self.settings.literal
+        return "every gradient is zero (dead), though the return is not always the same" if dead else ""
 
     @cached_property
     def why_undefined(self) -> str:
         """Empty where there is a ratio."""
         if self.why_no_direction:
             return self.why_no_direction
-        if not self.settings.literal and not self.signal.usable.any():
+        if self.settings.literal:
+            return ""
+        if not self.signal.usable.any():
             return "no gradient has any noise: the ratio is infinite"
+        if self.gradients.discrete and self.infinite_share >= MOST_BROKEN:
+            share = f"{self.infinite_share:.0%} of the coordinates"
+            return f"{share} came out the same in every sample, and their ratios are unknown: go by the pooled ratio"
         return ""
 
     def _mean(self, ratios: np.ndarray) -> float | None:

@@ -11,6 +11,7 @@ Actions = Literal["clamped", "gaussian", "tanh"]
 CHOICES = {"credit": Credit, "baseline": Baseline, "actions": Actions}
 FEWEST_SAMPLES = 4  # the correction of the ratio divides by S - 3
 LARGEST_COUNT = 1_000_000
+MOST_NUMBERS = 1 << 28  # drawn for one observation
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class EsnrSettings:
         for name in ("normalize_returns", "raw_elite_mean", "terminal_value", "literal"):
             require(isinstance(getattr(self, name), bool), f"{name} must be True or False", getattr(self, name))
         require_whole(self.noise_seed, "the noise seed", at_least=0)
+        drawn = self.samples * self.population * self.horizon
+        asked = f"{self.samples} samples x {self.population} sequences x {self.horizon} steps"
+        if drawn > MOST_NUMBERS:
+            raise BadInput(f"{asked} are too many for one observation (at most {MOST_NUMBERS}): lower one of them")
         if self.samples < FEWEST_SAMPLES:
             raise BadInput(
                 f"an ESNR needs at least {FEWEST_SAMPLES} gradients per observation, got {self.samples}: "
@@ -64,9 +69,10 @@ class EsnrSettings:
         """Its algorithms to the letter, whatever was chosen otherwise; there sigma is 1."""
         return replace(self, actions="gaussian", credit="paper", baseline="none", raw_elite_mean=True, literal=True)
 
-    def described(self, method: str) -> dict[str, Any]:
-        """The settings that a method heeds."""
+    def described(self, method: str, *, discrete: bool = False) -> dict[str, Any]:
+        """The settings that a method heeds, on actions that are levels or numbers."""
         unheeded = {"fog": (*ZOG, *CEM), "fog(fd)": (*ZOG, *CEM), "zog": CEM, "cem": ZOG}[method]
+        unheeded += ("sigma", "actions") if discrete else ()
         return {name: value for name, value in asdict(self).items() if name not in (*unheeded, "rows")}
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 SMALLEST = 4e-7  # what is below this share of the gradient at an observation is rounding of float32
+LEAST_LEFT = 1e-9  # of the noise when a sample is left out
 PAPER_EPSILON = 1e-8
 
 
@@ -68,14 +69,18 @@ class Signal:
 
     @cached_property
     def jackknife(self) -> np.ndarray:
-        """Bias of order 1/S removed whatever the distribution: [B,D]; noisy below 64 samples."""
+        """Bias of order 1/S removed whatever the distribution: [B,D]; noisy below 64 samples.
+
+        Where one sample holds all the noise there is no leaving it out: there, as for normal gradients.
+        """
         count = self.counts[:, None]
         means = self.means[:, None] - self._deviations / (count - 1).clip(1)
         squares = self.variances[:, None] * (count - 1) - self._deviations**2 * count / (count - 1).clip(1)
-        usable = self.usable[:, None] & self.kept[..., None] & (squares > 0)
-        ratios = np.divide(means**2 * (count - 2), squares, out=np.zeros_like(means), where=usable)
-        left_out = ratios.sum(axis=1) / np.maximum(usable.sum(axis=1), 1)
-        return self.counts * self.raw - (self.counts - 1) * left_out
+        noisy = squares > LEAST_LEFT * self.variances[:, None] * count
+        ratios = np.divide(means**2 * (count - 2), squares, out=np.zeros_like(means), where=noisy)
+        left_out = np.where(self.kept[..., None], ratios, 0).sum(axis=1) / self.counts
+        whole = (noisy | ~self.kept[..., None]).all(axis=1)
+        return np.where(whole, self.counts * self.raw - (self.counts - 1) * left_out, self.gaussian)
 
     @cached_property
     def literal(self) -> np.ndarray:

@@ -19,16 +19,18 @@ def zeroth_order(
     drawn = draw.draw(streams, purpose, (samples,), rows, asked.latents)
     wanted = settings.baseline == "value"
     seen = asked.in_parts(rows_of(rows.start, rows.stop, samples), flat(drawn.actions, 2), values=wanted)
-    rewards = to_numpy(seen.rewards).astype(np.float64).reshape(count, samples, horizon)
+    exact = to_numpy(seen.rewards).reshape(count, samples, horizon)
+    rewards = exact.astype(np.float64)
     met = None if seen.values is None else to_numpy(seen.values).astype(np.float64).reshape(rewards.shape)
     credit = _credit(rewards, settings)
     scores = to_numpy(drawn.scores).astype(np.float64)
     gradients = (credit - _baseline(credit, met, settings))[..., None] * scores
     return Gradients(
         gradients.reshape(count, samples, -1),
-        is_flat(rewards.sum(axis=2)),
+        is_flat(exact.sum(axis=2)),
         count * samples * horizon,
         draw.out_of_range(drawn.points),
+        discrete=isinstance(draw, CategoricalActions),
     )
 
 
@@ -47,5 +49,7 @@ def _baseline(credit: np.ndarray, values: np.ndarray | None, settings: EsnrSetti
         return 0.0
     if values is not None:
         return values if settings.credit == "reward_to_go" else values[..., :1]
-    samples = credit.shape[1]
-    return (credit.sum(axis=1, keepdims=True) - credit) / (samples - 1)
+    known = np.isfinite(credit)
+    others = known.sum(axis=1, keepdims=True) - 1
+    total = np.where(known, credit, 0).sum(axis=1, keepdims=True)
+    return (total - credit) / np.maximum(others, 1)
