@@ -1,8 +1,11 @@
-"""`wmel train latent-mlp`, and every command that takes what it makes; test_cpg.py has the mlp."""
+"""`wmel train latent-mlp` and `wmel train tdmpc2`, and commands that take what they make; test_cpg.py has the mlp."""
 
 import json
+import os
 
 import pytest
+
+from tests.conftest import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +51,75 @@ def test_it_is_run_by_itself(wmel_command, models):
 def test_what_it_cannot_do_is_refused_before_anything_is_collected(wmel_command, tmp_path, line, words):
     done = wmel_command("train", "latent-mlp", *line.split(), "--output", "x", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr == f"wmel: {words}\n"
+
+
+WORLDS = """
+from tests.training.tdmpc2.test_train import Breaking
+from wmel import catalog
+
+short = catalog.environment("dmc:cartpole-swingup", max_steps=12)
+breaking = Breaking(catalog.environment("dmc:cartpole-swingup", max_steps=5), 1 + 55)
+"""
+TINY = "--envs 50 --decoder-steps 10 --output td"  # 50 steps of all 50 are what seeding takes
+
+
+@pytest.fixture(scope="module")
+def own_worlds(tmp_path_factory):
+    """A folder with environments of its own, and how commands find ours in it."""
+    folder = tmp_path_factory.mktemp("worlds")
+    (folder / "worlds.py").write_text(WORLDS)
+    return {"cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+
+
+def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
+    done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), **own_worlds)
+    assert done.returncode == 0, done.stderr
+    assert "2600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
+    assert "return of its policy: " in done.stdout and "4 updates (" in done.stderr
+    card = json.loads((own_worlds["cwd"] / "td" / "card.json").read_text())
+    assert card["fit"]["updates_taken"] == 4 and card["fit"]["decoder_steps"] == 10
+    line = "run --env worlds:short --policy native --model ./td --episodes 1 --horizon 2 --success reward>=0.6"
+    done = wmel_command(*line.split(), "--output", "run.json", **own_worlds)
+    assert done.returncode == 0, done.stderr
+    said = json.loads((own_worlds["cwd"] / "run.json").read_text())["metadata"]
+    assert said["model"] == "tdmpc2" and said["planner"] == "latent-mppi" and len(said["weights"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--env worlds:short --size 2", "TD-MPC2 comes in sizes 1, 5, 19, 48, 317, got 2"),
+        ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
+        ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
+        ("--env worlds:short --device tpu", "no device is called 'tpu'; known: cpu, cuda, cuda:1"),
+        ("--env dmc_cartpole", "TD-MPC2 acts with numbers; the actions of dmc_cartpole are levels"),
+    ],
+)
+def test_a_tdmpc2_that_cannot_be_is_refused(wmel_command, own_worlds, line, words):
+    done = wmel_command("train", "tdmpc2", *line.split(), "--output", "no", "--quiet", **own_worlds)
+    assert done.returncode == 2 and done.stderr == f"wmel: {words}\n"
+    assert not (own_worlds["cwd"] / "no").exists()
+
+
+def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds):
+    hidden = {**own_worlds, "env": {**own_worlds["env"], "CUDA_VISIBLE_DEVICES": ""}}
+    line = "train tdmpc2 --env worlds:short --device cuda --output no --quiet"
+    done = wmel_command(*line.split(), **hidden)
+    assert done.returncode == 2 and done.stderr == "wmel: cuda was asked for, and torch sees 0 CUDA devices here\n"
+
+
+def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command, own_worlds):
+    """Ten rounds of seeding, one that is rated, and then rewards that are no numbers."""
+    line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"
+    done = wmel_command(*line.split(), **own_worlds)
+    assert done.returncode == 2 and done.stderr.startswith("wmel: a loss became NaN or infinite by update ")
+    assert done.stderr.endswith("; the best weights before that are kept in td2\n") and done.stderr.count("\n") == 1
+    card = json.loads((own_worlds["cwd"] / "td2" / "card.json").read_text())
+    assert card["fit"]["diverged"] in done.stderr and (own_worlds["cwd"] / "td2" / "weights.safetensors").exists()
+
+
+@pytest.mark.parametrize("option", ["--updates 5", "--decoder-steps 5"])
+def test_what_only_a_tdmpc2_has_is_refused_for_others(wmel_command, own_worlds, option):
+    done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", **own_worlds)
+    name = option.split()[0].removeprefix("--").replace("-", "_")
+    assert done.returncode == 2 and done.stderr == f"wmel: trainer 'mlp' has no setting '{name}'\n"

@@ -47,7 +47,7 @@ class _Lines:
         if self.done > self.total - ROUNDING:
             self.done = self.total
             print(f"{self.title}: {self.total}/{self.total} {self.unit}", file=sys.stderr, flush=True)
-        elif now - self.last >= SECONDS_BETWEEN_LINES:
+        elif self.done and now - self.last >= SECONDS_BETWEEN_LINES:
             left = (now - self.start) * (self.total - self.done) / self.done
             print(
                 f"{self.title}: {self.done:.1f}/{self.total} {self.unit}, about {left:.0f} s left",

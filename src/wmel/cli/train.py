@@ -15,13 +15,18 @@ Examples:
   wmel train mlp --env dmc_acrobot --transitions 2000 --output models/acrobot
   wmel train mlp --env dmc:cartpole-swingup --transitions 20000 --collect '3*random+cem' --output models/cartpole
   wmel train latent-mlp --env dmc:cartpole-swingup --transitions 20000 --output models/cartpole-latent
+  wmel train tdmpc2 --env dmc:cartpole-swingup --size 1 --updates 100000 --device cuda --output models/cartpole-td1
   wmel train mlp --env maze_toy --output models/maze
 """
 
 
 def train(
     kind: Annotated[
-        str, typer.Argument(help="What to train: mlp, or latent-mlp, which imagines in a latent and knows rewards.")
+        str,
+        typer.Argument(
+            help="What to train: mlp; latent-mlp, which imagines in a latent and knows rewards; tdmpc2, which learns "
+            "as it plays."
+        ),
     ],
     env: options.Environment,
     output: Annotated[Path, typer.Option("--output", "--out", help="Folder of the checkpoint.")],
@@ -58,6 +63,17 @@ def train(
     patience: Annotated[
         int | None, count("--patience", "Stop after so many epochs without a better held-out error; keep the best.")
     ] = None,
+    size: Annotated[
+        int | None, count("--size", "Of tdmpc2: 1, 5, 19, 48 or 317 million weights.  [default: 1]")
+    ] = None,
+    updates: Annotated[int | None, count("--updates", "Of tdmpc2: steps of learning.  [default: 100000]")] = None,
+    envs: Annotated[int | None, count("--envs", "Of tdmpc2: episodes played at a time.  [default: 64]")] = None,
+    decoder_steps: Annotated[
+        int | None, count("--decoder-steps", "Of tdmpc2: steps of fitting its decoder afterwards.  [default: 5000]")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", help="Of tdmpc2: where it learns, cpu or cuda.  [default: cpu]")
+    ] = None,
     threads: Annotated[int, count("--threads", "Threads to fit with.")] = 1,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -66,28 +82,35 @@ def train(
     from wmel import catalog
     from wmel.cli import inputs
     from wmel.cli.progress import progress
+    from wmel.cli.train_tdmpc2 import train_tdmpc2_checkpoint
+    from wmel.errors import BadInput
     from wmel.training.checkpoints import write_checkpoint
+    from wmel.training.kinds import KINDS
     from wmel.training.recipes import gathered, recipe, trained
 
     inputs.find_from_here()
     inputs.check_outputs(output / "card.json")
-    world = catalog.environment(env, **inputs.given(init=init))
-    how = recipe(
-        world,
-        kind,
-        **inputs.given(
-            collect=collect,
-            transitions=transitions,
-            epsilon=epsilon,
-            episode_steps=episode_steps,
-            hidden=None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden")),
-            target=target,
-            epochs=epochs,
-            patience=patience,
-            threads=threads,
-            seed=seed,
-        ),
+    fitted = inputs.given(
+        collect=collect,
+        transitions=transitions,
+        epsilon=epsilon,
+        episode_steps=episode_steps,
+        hidden=None if hidden is None else tuple(inputs.whole_numbers(hidden, "--hidden")),
+        target=target,
+        epochs=epochs,
+        patience=patience,
     )
+    learning = inputs.given(size=size, updates=updates, envs=envs, decoder_steps=decoder_steps, device=device)
+    if kind not in KINDS:
+        raise BadInput(f"no trainer named '{kind}'; known: {', '.join(KINDS)}")
+    if kind == "tdmpc2":
+        if fitted:
+            raise BadInput(f"trainer 'tdmpc2' has no setting '{next(iter(fitted))}'")
+        asked = {**learning, "threads": threads, "seed": seed}
+        train_tdmpc2_checkpoint(env, output, inputs.given(init=init), asked, quiet)
+        return 0
+    world = catalog.environment(env, **inputs.given(init=init))
+    how = recipe(world, kind, **fitted, **learning, threads=threads, seed=seed)
     wanted = how.collection.transitions or 0
     with progress(f"{how.collection.policy} in {env}", wanted, quiet=quiet, unit="transitions") as advance:
         data = gathered(world, how, advance)

@@ -7,11 +7,14 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array
+from wmel.contract.abilities import able
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.spaces import Finite, Space
+from wmel.contract.world_model import ActsItself
 from wmel.errors import BadDecision, BadInput
 from wmel.policies.four_methods import FourMethods
+from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.policies.own_model import adapted_model
 from wmel.randomness import Streams
 
@@ -65,10 +68,12 @@ class Native:
         return array.astype(self.actions.dtype)
 
 
-def native(environment: Environment, model: Any = None) -> Native:
-    """The policy of an object with the four methods."""
+def native(environment: Environment, model: Any = None) -> Native | LatentMPPI:
+    """The policy of an object with the four methods, or the planner of a model with a policy of its own."""
     if model is None:
-        raise BadInput("the policy native needs a model of your own: --model package.module:object")
+        raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
+    if able(model, ActsItself):
+        return latent_mppi(environment, model)
     way, adapted = adapted_model(model)
     if way != "four methods":
         raise BadInput("native needs an object with the four methods encode, rollout, score and plan")

@@ -6,6 +6,7 @@ from typing import Any
 from wmel.analysis.coverage import coverage
 from wmel.contract.environment import Environment
 from wmel.contract.spaces import Box, Finite
+from wmel.errors import BadInput
 from wmel.training.collect import Collected
 from wmel.training.fit import FitSettings, Fitted
 from wmel.versions import versions_in_use
@@ -63,3 +64,13 @@ def trained_for(environment: Environment) -> dict[str, Any]:
     names = list(space.names) if isinstance(space, Finite) else None
     actions = {"names": names, "values": values, "bounds": bounds}
     return {"environment": spec.name, "observation": list(spec.observation), "actions": actions}
+
+
+def check_trained_for(environment: Environment, described: dict[str, Any]) -> None:
+    """Refuse an environment that differs from the one a card describes."""
+    for name, wanted in trained_for(environment).items():
+        if described.get(name) != wanted:
+            raise BadInput(
+                f"the checkpoint was trained on {described.get('environment')}, and this is {environment.spec.name}: "
+                f"its {name} is {described.get(name)}, here it is {wanted}"
+            )

@@ -15,7 +15,7 @@ from wmel.training.kinds import KINDS
 from wmel.training.latent_mlp import LatentMLPSettings, check_rewarded
 from wmel.training.mlp import MLPSettings
 
-TRAINERS = tuple(KINDS)
+TRAINERS = tuple(name for name, kind in KINDS.items() if kind.fit is not None)
 EVERY_TRANSITION = FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0)  # in one batch
 Progress = Callable[[float], None]
 
@@ -84,7 +84,9 @@ def trained(
     environment: Environment, recipe: Recipe, data: Collected, progress: Progress = lambda done: None
 ) -> Trained:
     """The model a recipe makes of its data; `progress` counts epochs."""
-    made = KINDS[recipe.trainer].train(environment, data, recipe.network, recipe.fit, progress)
+    fit = KINDS[recipe.trainer].fit
+    assert fit is not None, "a recipe is of a kind that is fitted to data"
+    made = fit(environment, data, recipe.network, recipe.fit, progress)
     return Trained(made.model, {**made.card, "collect": {**asdict(recipe.collection), "seed": recipe.fit.seed}})
 
 

@@ -1,0 +1,143 @@
+"""TD-MPC2's own planner: MPPI in latent space, with draws of the policy among the candidates and a value at the end."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from wmel.arrays import Array, as_like, best_first, namespace_of, only_values, pick, to_numpy
+from wmel.contract.environment import Environment
+from wmel.contract.policy import Decision, Percept
+from wmel.contract.spaces import Box, Finite, Space
+from wmel.errors import BadInput
+from wmel.models.rollout import rollout
+from wmel.randomness import Streams, normals
+
+LEAST, MOST = 0.05, 2.0  # deviation of a draw, in halves of the action range
+
+
+@dataclass(frozen=True, eq=False)
+class LatentMPPI:
+    """The published settings; the first action of one of the elites, drawn by weight, is executed."""
+
+    space: Space
+    low: np.ndarray  # [A] of the model's actions
+    high: np.ndarray
+    model: Any  # with rewards, values and a policy of its own
+    horizon: int = 3
+    iterations: int = 6
+    samples: int = 512
+    from_policy: int = 24
+    elites: int = 64
+    temperature: float = 0.5
+    name: str = "native"
+    reads: Literal["observation", "state"] = "observation"
+
+    @property
+    def compute_per_plan_call(self) -> int:
+        return self.horizon * (self.iterations * self.samples + self.from_policy)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        spec = self.model.spec
+        return {
+            "model": spec.name, "weights": spec.weights, "planner": "latent-mppi", "plan_horizon": self.horizon,
+            "evaluations": self.iterations * self.samples, "execute": 1,
+        }  # fmt: skip
+
+    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
+        shape = (len(percept), self.horizon, len(self.low))
+        return {"mean": np.zeros(shape, np.float32)} if memory is None else memory
+
+    def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
+        assert memory is not None, "act follows observe"
+        count = len(percept)
+        latents = self.model.encode(percept.visible_to(self.reads), None)
+        with only_values(latents):
+            actions, mean = self._planned(latents, memory["mean"], streams)
+        shifted = np.concatenate([to_numpy(mean)[:, 1:], np.zeros_like(memory["mean"][:, :1])], axis=1)
+        chosen = self._travelling(to_numpy(actions))
+        steps = np.full(count, self.compute_per_plan_call)
+        return Decision(chosen[:, None], np.ones(count, np.int64), {"mean": shifted}, steps)
+
+    def _planned(self, latents: Array, previous: np.ndarray, streams: Streams) -> tuple[Array, Array]:
+        """An action [B,A] from -1 to 1 for each episode, and the mean of the last draw [B,H,A]."""
+        xp, width = namespace_of(latents), len(self.low)
+        drawn = self._noise(streams, "mppi", (self.samples - self.from_policy, self.horizon, width), latents)
+        own = self._noise(streams, "mppi policy", (self.from_policy, self.horizon, width), latents)[0]
+        last = self._noise(streams, "mppi value", (self.samples, width), latents)
+        own_actions = self._policy_sequences(latents, own)
+        mean, deviation = as_like(previous, latents), xp.full_like(as_like(previous, latents), MOST)
+        elites = weights = None
+        for now in range(self.iterations):
+            candidates = xp.clip(mean[:, None] + deviation[:, None] * drawn[now], -1, 1)
+            candidates = xp.concatenate([own_actions, candidates], axis=1)
+            values = self._values(latents, candidates, last[now])
+            order = best_first(-values)[:, : self.elites]
+            elites, best = pick(candidates, order), pick(values, order)
+            weights = xp.exp(self.temperature * (best - best[:, :1]))
+            weights = (weights / weights.sum(1)[:, None])[:, :, None, None]
+            mean = (weights * elites).sum(1)
+            deviation = xp.clip(xp.sqrt((weights * (elites - mean[:, None]) ** 2).sum(1)), LEAST, MOST)
+        assert elites is not None and weights is not None
+        place = as_like(streams.uniforms("mppi elite", (1,))[0], latents)
+        index = (xp.cumsum(weights[:, :, 0, 0], 1) < place).sum(1).clip(0, self.elites - 1)
+        return pick(elites, index[:, None])[:, 0, 0], mean
+
+    def _policy_sequences(self, latents: Array, noise: Array) -> Array:
+        """Actions [B,P,H,A] that the model's policy draws as it goes."""
+        count, wide = noise.shape[:2]
+        now, made = self._repeated(latents, wide), []
+        for step in range(self.horizon):
+            values = self.model.policy(now, noise[:, :, step].reshape(count * wide, -1))
+            now = self.model.step(now, values)
+            made.append(self._scaled(values).reshape(count, wide, 1, -1))
+        return namespace_of(latents).concatenate(made, axis=2)
+
+    def _values(self, latents: Array, candidates: Array, noise: Array) -> Array:
+        """Discounted rewards of candidates [B,N,H,A], and the value of where they end: [B,N]"""
+        count, wide = candidates.shape[:2]
+        actions = self._unscaled(candidates.reshape(count * wide, self.horizon, -1))
+        trajectory = rollout(self.model, self._repeated(latents, wide), actions)
+        rewards, rate = self.model.rewards(trajectory, actions), self.model.discount()
+        end = trajectory[:, -1]
+        last = self.model.policy(end, noise.reshape(count * wide, -1))
+        total = rate**self.horizon * self.model.action_values(end, last)[:2].mean(0)
+        for step in range(self.horizon):
+            total = total + rate**step * rewards[:, step]
+        return total.reshape(count, wide)
+
+    def _noise(self, streams: Streams, purpose: str, shape: tuple[int, ...], like: Array) -> Array:
+        """Standard normals for every iteration: [iterations,B,*shape]"""
+        width = shape[-1]
+        uniforms = streams.uniforms(purpose, (*shape[:-1], width + width % 2), self.iterations)
+        return normals(as_like(uniforms, like))[..., :width]
+
+    def _repeated(self, latents: Array, times: int) -> Array:
+        return latents[as_like(np.repeat(np.arange(len(latents)), times), latents)]
+
+    def _scaled(self, values: Array) -> Array:
+        low, high = (as_like(bound, values) for bound in (self.low, self.high))
+        return 2 * (values - low) / (high - low) - 1
+
+    def _unscaled(self, actions: Array) -> Array:
+        low, high = (as_like(bound, actions) for bound in (self.low, self.high))
+        return low + (actions + 1) / 2 * (high - low)
+
+    def _travelling(self, actions: np.ndarray) -> np.ndarray:
+        """Actions [B,A] from -1 to 1 as they travel; of levels, the nearest one."""
+        values = self._unscaled(actions)
+        if isinstance(self.space, Finite):
+            assert self.space.values is not None
+            return abs(values[:, None] - self.space.values).sum(-1).argmin(1).astype(self.space.dtype)[:, None]
+        return values.clip(self.low, self.high).astype(self.space.dtype)
+
+
+def latent_mppi(environment: Environment, model: Any) -> LatentMPPI:
+    """The planner for an environment whose actions are numbers, or levels of numbers."""
+    space = environment.spec.actions
+    if isinstance(space, Box):
+        return LatentMPPI(space, space.low, space.high, model)
+    if space.values is None:
+        raise BadInput(f"the actions of {environment.spec.name} are no numbers: {model.spec.name} cannot choose them")
+    return LatentMPPI(space, space.values.min(0), space.values.max(0), model)

@@ -1,0 +1,32 @@
+"""Torch's generators for one training alone: what others draw in between changes nothing, and they notice nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+class Draws:
+    """Begins at a seed; each time goes on where the last one ended."""
+
+    def __init__(self, seed: int, device: torch.device):
+        self._devices = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(self._devices):
+            torch.manual_seed(seed)
+            self._keep()
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """While torch draws from this sequence."""
+        with torch.random.fork_rng(self._devices):
+            torch.set_rng_state(self._host)
+            for device, state in zip(self._devices, self._there, strict=True):
+                torch.cuda.set_rng_state(state, device)
+            try:
+                yield
+            finally:
+                self._keep()
+
+    def _keep(self) -> None:
+        self._host = torch.get_rng_state()
+        self._there = [torch.cuda.get_rng_state(device) for device in self._devices]

@@ -1,0 +1,109 @@
+"""Checkpoints of the published TD-MPC2, in both layouts, as networks of ours."""
+
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import torch
+from torch import Tensor
+
+from wmel.errors import BadInput
+from wmel.models.tdmpc2.network import TDMPC2, Shape, Tasks
+from wmel.models.tdmpc2.two_hot import BINS
+
+PARTS = ("weight", "bias", "ln.weight", "ln.bias")  # of a layer, in the order the older layout numbers them
+RENAMED = {"_encoder.state.": "encoder.", "_dynamics.": "dynamics.", "_reward.": "reward.", "_pi.": "policy."}
+RENAMED |= {"_Qs.params.": "critics.layers.", "_task_emb.": "embedding.", "_action_masks": "masks"}
+IGNORED = re.compile(r"(_detach_Qs_params|_target_Qs|_target_Qs_params)\b|log_std_(min|dif)$|__\w+$")
+UNREADABLE = (  # what torch raises at a file that is no checkpoint, or none it may read
+    pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError,
+    BadZipFile,
+)  # fmt: skip
+
+
+def read_official(path: Path) -> TDMPC2:
+    """The network in a file of the published code; nothing in it is run."""
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+    except UNREADABLE as error:
+        raise BadInput(f"{path} is no file torch can read without running code: {_line(error)}") from error
+    return official_network(stored, str(path))
+
+
+def official_network(stored: Any, name: str = "the checkpoint") -> TDMPC2:
+    """The network of a loaded state dict, its sizes inferred from the shapes of its tensors."""
+    stored = stored["model"] if isinstance(stored, Mapping) and "model" in stored else stored
+    if not isinstance(stored, Mapping):
+        raise BadInput(f"{name} holds a {type(stored).__name__}, no dictionary of weights")
+    weights = {
+        _own_name(str(key)): value.float()
+        for key, value in stored.items()
+        if isinstance(value, Tensor) and not IGNORED.search(str(key))
+    }
+    network = _sized(weights, name)
+    if network.embedding is not None:
+        weights.setdefault("masks", network.masks)  # older files do not say: every task uses every number
+    _fit(network, weights, name)
+    return network.requires_grad_(False).eval()
+
+
+def _own_name(key: str) -> str:
+    """The older layout numbers the tensors of all critics; the newer one names them layer by layer."""
+    numbered = re.fullmatch(r"_Qs\.params\.(\d+)", key)
+    if numbered:
+        layer, part = divmod(int(numbered.group(1)), len(PARTS))
+        return f"critics.layers.{layer}.{PARTS[part]}"
+    for theirs, ours in RENAMED.items():
+        if key.startswith(theirs):
+            return ours + key.removeprefix(theirs)
+    return key
+
+
+def _sized(weights: Mapping[str, Tensor], name: str) -> TDMPC2:
+    """A network of the size the weights have."""
+    try:
+        layers = len({key.split(".")[1] for key in weights if key.startswith("encoder.")})
+        tasks = weights.get("embedding.weight")
+        several = None if tasks is None else Tasks(*_matrix(tasks))
+        known = 0 if several is None else several.width
+        latent, hidden = weights["dynamics.2.weight"].shape
+        width, seen = weights["encoder.0.weight"].shape
+        shape = Shape(width, hidden, latent, layers, weights["critics.layers.0.weight"].shape[0])
+        action = weights["dynamics.0.weight"].shape[1] - latent - known
+        bins = weights["reward.2.weight"].shape[0]
+    except KeyError as error:
+        raise BadInput(f"{name} is no TD-MPC2 of states: it has no {error.args[0]} (by our names)") from error
+    except (ValueError, IndexError) as error:
+        raise BadInput(f"{name} is no TD-MPC2: a tensor has the wrong number of axes ({_line(error)})") from error
+    if bins != BINS or action < 1 or seen <= known:
+        raise BadInput(
+            f"{name} is no TD-MPC2 of ours: {bins} bins, actions of {action} and observations of {seen - known}"
+        )
+    return TDMPC2(seen - known, action, shape, tasks=several)
+
+
+def _matrix(numbers: Tensor) -> tuple[int, int]:
+    rows, columns = numbers.shape
+    return rows, columns
+
+
+def _fit(network: TDMPC2, weights: Mapping[str, Tensor], name: str) -> None:
+    wanted = network.state_dict()
+    for key in sorted(set(wanted) | set(weights)):
+        if key not in weights or key not in wanted:
+            raise BadInput(f"{name} does not fit: {key} is {'missing' if key in wanted else 'more than a TD-MPC2 has'}")
+        if wanted[key].shape != weights[key].shape:
+            shapes = f"{tuple(weights[key].shape)} instead of {tuple(wanted[key].shape)}"
+            raise BadInput(f"{name} does not fit: {key} has the shape {shapes}")
+        if not weights[key].isfinite().all():
+            raise BadInput(f"{name} is broken: {key} has numbers that are NaN or infinite")
+    network.load_state_dict(dict(weights))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,174 @@
+"""Online training: environments stepped on the host while updates run on the device."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from wmel.closed_loop.run import EPISODES_PER_SEED
+from wmel.contract.environment import Environment
+from wmel.contract.spaces import Box
+from wmel.errors import BadInput
+from wmel.models.tdmpc2.network import SIZES, TDMPC2
+from wmel.training.card import Trained
+from wmel.training.collect import gives_reward
+from wmel.training.seeds import TRAINING
+from wmel.training.tdmpc2.draws import Draws
+from wmel.training.tdmpc2.graph import WARM_UPS, captured
+from wmel.training.tdmpc2.learner import LOSSES, Learner
+from wmel.training.tdmpc2.replay import Replay
+from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How a training stands."""
+
+    updates: int
+    transitions: int
+    seconds: float
+    mean_return: float | None  # of the round that just ended
+    losses: dict[str, float]
+
+
+class Diverged(BadInput):
+    """A loss became NaN or infinite; what the best weights before that make, if any round could be rated."""
+
+    def __init__(self, message: str, best: Trained | None = None):
+        super().__init__(message)
+        self.best = best
+
+
+class Training:
+    """Environments, replay and learner; `run` goes on until the updates asked for are done."""
+
+    def __init__(self, environment: Environment, settings: TDMPC2Settings, device: torch.device):
+        self.space = _checked(environment)
+        self.environment, self.settings, self.device = environment, settings, device
+        self.length, width = environment.spec.max_steps, len(environment.spec.observation)
+        self.draws = Draws(settings.seed, device)
+        with self.draws.going_on():
+            network = TDMPC2(
+                width, self.space.width, SIZES[settings.size], settings.activation, settings.latent_norm
+            ).to(device)  # fmt: skip
+        on_gpu = device.type == "cuda"
+        self.learner = Learner(network, settings, discount_of(self.length), capturable=on_gpu)
+        steps = -(-settings.updates // settings.updates_per_step) + -(-settings.seed_steps // settings.envs)
+        rounds = -(-(steps + settings.horizon) // self.length) + 1
+        size = (rounds, self.length, settings.envs)
+        self.replay = Replay.blank(*size, width, self.space.width, settings.horizon, device)
+        self.middle = torch.as_tensor((self.space.low + self.space.high) / 2, device=device)
+        self.reach = torch.as_tensor((self.space.high - self.space.low) / 2, device=device)
+        self.updates = self.episodes = 0
+        self._update: Callable[[], None] | None = None
+        self._best: tuple[float, dict[str, torch.Tensor]] | None = None
+
+    def run(self, tell: Callable[[Moment], None] = lambda moment: None) -> None:
+        """Play rounds of episodes, updating as they go; `tell` is called when a round ends."""
+        begin = time.perf_counter()
+        with self.draws.going_on():
+            while self.updates < self.settings.updates:
+                returns, learned = self._round()
+                self._check(self.learner.broken.item() > 0)
+                done = self.replay.step == self.length
+                mean = float(returns.mean()) if done else None
+                tell(Moment(self.updates, self._played, time.perf_counter() - begin, mean, self._losses))
+                if mean is not None and learned:
+                    self._rate(mean)
+
+    def best(self) -> tuple[float | None, dict[str, torch.Tensor]]:
+        """The weights at the end of the round of episodes that returned most, and what it returned.
+
+        Only rounds with updates from beginning to end are rated; where there was none, the last weights.
+        """
+        return self._best or (None, self.learner.network.state_dict())
+
+    def _round(self) -> tuple[np.ndarray, bool]:
+        """Returns [E] of one episode in every environment, and whether updates were done at every step."""
+        first = (TRAINING + self.settings.seed) * EPISODES_PER_SEED
+        states = self.environment.reset(first + self.episodes + np.arange(self.settings.envs))
+        self.episodes += self.settings.envs
+        seen = self._tensor(self.environment.observe(states))
+        self.replay.begin(seen)
+        returns, learned = np.zeros(self.settings.envs), True
+        for _ in range(self.length):
+            actions = self._actions(seen)
+            executed = self._executed(actions)
+            learned &= self._learn()
+            after = self.environment.step(states, executed)
+            rewards = self.environment.quantities(states, executed, after)["reward"]
+            states, returns = after, returns + rewards
+            seen = self._tensor(self.environment.observe(states))
+            self.replay.add(actions, self._tensor(rewards), seen)
+            if self.updates >= self.settings.updates:
+                break
+        return returns, learned
+
+    @torch.no_grad()
+    def _actions(self, seen: torch.Tensor) -> torch.Tensor:
+        """Uniform while seeding, then drawn from the policy: [E,A] in (-1, 1)"""
+        if self._played < self.settings.seed_steps:
+            return torch.rand(self.settings.envs, self.space.width, device=self.device) * 2 - 1
+        network = self.learner.network
+        mean, log_deviation = network.policy_of(network.encode(seen))
+        return (mean + torch.randn_like(mean) * log_deviation.exp()).tanh()
+
+    def _executed(self, actions: torch.Tensor) -> np.ndarray:
+        """Actions [E,A] in their own units, on the host; whether a loss broke travels with them, at no further wait."""
+        own = self.middle + self.reach * actions
+        numbers = torch.cat([own.flatten(), self.learner.broken[None]]).cpu().numpy()
+        self._check(numbers[-1] > 0 or not np.isfinite(numbers).all())
+        return numbers[:-1].reshape(own.shape)
+
+    def _check(self, broken: bool) -> None:
+        if broken:
+            losses = ", ".join(f"{name} {value:.3g}" for name, value in self._losses.items())
+            raise Diverged(f"a loss became NaN or infinite by update {self.updates}: {losses}")
+
+    def _learn(self) -> bool:
+        """The updates of one step, or none while there is too little to learn from."""
+        settings, replay = self.settings, self.replay
+        if self._played < settings.seed_steps or (replay.round == 0 and replay.step < settings.horizon):
+            return False
+        wanted = min(self.updates + settings.updates_per_step, settings.updates)
+        while self.updates < wanted:
+            if self._update is None and self.device.type == "cuda" and settings.updates - self.updates >= WARM_UPS:
+                self._update = captured(self._one)
+                self.updates += WARM_UPS
+            else:
+                (self._update or self._one)()
+                self.updates += 1
+        return True
+
+    def _one(self) -> None:
+        self.learner.update(*self.replay.sample(self.settings.batch))
+
+    def _rate(self, mean_return: float) -> None:
+        if math.isfinite(mean_return) and (self._best is None or mean_return >= self._best[0]):
+            weights = {name: value.clone() for name, value in self.learner.network.state_dict().items()}
+            self._best = mean_return, weights
+
+    @property
+    def _played(self) -> int:
+        """Transitions so far."""
+        return (self.replay.round * self.length + self.replay.step) * self.settings.envs
+
+    @property
+    def _losses(self) -> dict[str, float]:
+        return dict(zip(LOSSES, self.learner.losses.tolist(), strict=True))
+
+    def _tensor(self, numbers: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(numbers, dtype=torch.float32).to(self.device, non_blocking=True)
+
+
+def _checked(environment: Environment) -> Box:
+    """The actions of an environment TD-MPC2 can learn in; others are refused."""
+    name, space = environment.spec.name, environment.spec.actions
+    if not isinstance(space, Box):
+        raise BadInput(f"TD-MPC2 acts with numbers; the actions of {name} are levels")
+    if not gives_reward(environment):
+        raise BadInput(f"{name} gives no reward, which a tdmpc2 learns: train mlp instead")
+    return space

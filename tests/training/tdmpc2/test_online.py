@@ -1,0 +1,191 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.testing.wrapped import Wrapped
+from wmel import catalog
+from wmel.closed_loop.run import EPISODES_PER_SEED
+from wmel.contract.spaces import Box
+from wmel.errors import BadInput
+from wmel.training.tdmpc2.online import Training
+from wmel.training.tdmpc2.settings import TDMPC2Settings
+
+LENGTH, ENVS = 12, 4
+SHORT = TDMPC2Settings(updates=20, envs=ENVS, updates_per_step=2, seed_steps=30, batch=8)
+CPU = torch.device("cpu")
+
+
+def swingup(length: int = LENGTH):
+    return catalog.environment("dmc:cartpole-swingup", max_steps=length)
+
+
+def trained(world=None, settings=SHORT):
+    """A training that is over, and what it told."""
+    training, moments = Training(world or swingup(), settings, CPU), []
+    training.run(moments.append)
+    return training, moments
+
+
+def weights(training: Training) -> torch.Tensor:
+    return torch.cat([weight.detach().flatten() for weight in training.learner.network.parameters()])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"updates": 1}, {"updates": 7, "updates_per_step": 3}, {"seed_steps": 1}, {"seed_steps": 100}, {"envs": 1},
+     {"seed_steps": 48}, {"horizon": LENGTH, "updates": 4}, {"updates_per_step": 50}],
+    ids=str,
+)  # fmt: skip
+def test_updates_and_transitions_are_counted(change):
+    """Seeding takes its steps, at least a horizon; then every step of all environments brings its updates."""
+    settings = replace(SHORT, **change)
+    training, moments = trained(settings=settings)
+    waiting = max(math.ceil(settings.seed_steps / settings.envs), settings.horizon)
+    steps = waiting + math.ceil(settings.updates / settings.updates_per_step)
+    rounds = math.ceil(steps / LENGTH)
+    assert [moment.transitions for moment in moments] == [
+        settings.envs * min(LENGTH * (round + 1), steps) for round in range(rounds)
+    ]
+    assert training.updates == moments[-1].updates == settings.updates
+    before = [max(0, LENGTH * (round + 1) - waiting) * settings.updates_per_step for round in range(rounds)]
+    assert [moment.updates for moment in moments] == [min(count, settings.updates) for count in before]
+    done = [moment.mean_return is not None for moment in moments]
+    assert all(done[:-1]) and done[-1] is (steps % LENGTH == 0)
+    assert all(math.isfinite(loss) for moment in moments for loss in moment.losses.values())
+    assert set(moments[-1].losses) == {"consistency", "reward", "value", "policy", "total"}
+    assert moments[-1].losses["total"] > 0 and float(training.learner.broken) == 0
+
+
+def test_what_is_stored_is_what_the_environment_did():
+    """Played again from the seeds of training episodes, ten thousand seeds away from those of a study."""
+    settings = replace(SHORT, seed=3)
+    training, moments = trained(settings=settings)
+    world, replay = training.environment, training.replay
+    for round in range(replay.round):
+        seeds = 10_003 * EPISODES_PER_SEED + round * ENVS + np.arange(ENVS)
+        states, returns = world.reset(seeds), np.zeros(ENVS)
+        np.testing.assert_allclose(replay.observations[round, 0], world.observe(states), rtol=1e-6, atol=1e-6)
+        for step in range(LENGTH):
+            acted = replay.actions[round, step].numpy()
+            assert (np.abs(acted) <= 1).all()
+            after = world.step(states, acted)
+            rewards = world.quantities(states, acted, after)["reward"]
+            states, returns = after, returns + rewards
+            np.testing.assert_allclose(replay.rewards[round, step], rewards, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(replay.observations[round, step + 1], world.observe(after), rtol=1e-5, atol=1e-6)
+        assert moments[round].mean_return == pytest.approx(returns.mean(), rel=1e-6)
+
+
+def test_seeding_acts_uniformly():
+    training, _ = trained(settings=replace(SHORT, updates=1, envs=64, seed_steps=64 * LENGTH))
+    acted = training.replay.actions[0].flatten().numpy()
+    assert acted.min() < -0.98 and acted.max() > 0.98
+    assert abs(acted.mean()) < 5 * math.sqrt(1 / 3 / len(acted)) and acted.var() == pytest.approx(1 / 3, rel=0.15)
+
+
+class Wider(Wrapped):
+    """Actions from 0 to 10, which act as those from -1 to 1 did."""
+
+    @property
+    def spec(self):
+        return replace(self.world.spec, actions=Box(np.array([0.0]), np.array([10.0])))
+
+    def step(self, states, actions):
+        assert actions.min() >= 0 and actions.max() <= 10
+        return self.world.step(states, actions / 5 - 1)
+
+
+def test_actions_are_executed_in_their_own_units():
+    plain, wide = trained()[0], trained(Wider(swingup()))[0]
+    torch.testing.assert_close(wide.replay.observations[0], plain.replay.observations[0], rtol=1e-3, atol=1e-4)
+    assert wide.replay.actions.abs().max() <= 1
+
+
+@pytest.mark.parametrize(
+    "cell", [{}, {"activation": "relu", "latent_norm": "layernorm"}, {"latent_norm": "none"}], ids=str
+)
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(cell):
+    one, same, other = (trained(settings=replace(SHORT, seed=seed, updates=6, **cell))[0] for seed in (0, 0, 1))
+    assert torch.equal(weights(one), weights(same)) and torch.equal(one.replay.actions, same.replay.actions)
+    assert not torch.equal(weights(one), weights(other))
+
+
+def test_a_training_does_not_depend_on_what_else_is_made():
+    alone, _ = trained(settings=replace(SHORT, updates=4))
+    first, second = (Training(swingup(), replace(SHORT, updates=4), CPU) for _ in range(2))
+    first.run()
+    second.run()
+    assert torch.equal(weights(first), weights(alone)) and torch.equal(weights(second), weights(alone))
+
+
+@pytest.mark.parametrize("world", ["dmc_cartpole", "maze_toy"])
+def test_levels_are_refused(world):
+    with pytest.raises(BadInput, match=f"the actions of {world} are levels"):
+        Training(catalog.environment(world), SHORT, CPU)
+
+
+def test_episodes_shorter_than_the_horizon_are_refused():
+    with pytest.raises(BadInput, match="shorter than the training horizon 3"):
+        Training(swingup(2), SHORT, CPU)
+
+
+class Unrewarded(Wrapped):
+    """What an environment says of a step, but no reward."""
+
+    def quantities(self, states, actions, next_states):
+        made = self.world.quantities(states, actions, next_states)
+        return {name: numbers for name, numbers in made.items() if name != "reward"}
+
+
+def test_a_world_without_reward_is_refused():
+    with pytest.raises(BadInput, match="reward"):
+        trained(Unrewarded(swingup()))
+
+
+class Broken(Wrapped):
+    """A reward that is no number."""
+
+    def quantities(self, states, actions, next_states):
+        made = self.world.quantities(states, actions, next_states)
+        return {**made, "reward": made["reward"] * np.nan}
+
+
+def test_a_loss_that_is_no_number_ends_the_training():
+    with pytest.raises(BadInput, match="a loss became NaN or infinite"):
+        trained(Broken(swingup()))
+
+
+def test_running_on_when_all_is_done_does_nothing():
+    training, _ = trained()
+    before = weights(training)
+    training.run()
+    assert torch.equal(weights(training), before)
+
+
+class Indifferent(Wrapped):
+    """The same reward whatever is done, as where a sparse one is never met."""
+
+    def quantities(self, states, actions, next_states):
+        return {"reward": np.zeros(len(states))}
+
+
+def test_the_best_weights_are_none_that_never_learned():
+    settings = replace(SHORT, seed_steps=ENVS * LENGTH, updates=2 * LENGTH)
+    world = Indifferent(swingup())
+    untrained = Training(world, settings, CPU).learner.network.state_dict()
+    _, best = trained(world, settings)[0].best()
+    assert not all(torch.equal(best[name], value) for name, value in untrained.items())
+
+
+@pytest.mark.slow
+def test_it_soon_knows_more_than_nothing():
+    """Who knows nothing is surprised by log(101); counted as the loss counts, a tenth of that is soon reached."""
+    settings = TDMPC2Settings(updates=200, envs=8, updates_per_step=2, seed_steps=400, batch=64)
+    _, moments = trained(swingup(100), settings)
+    nothing = math.log(101) * (1 + 0.5 + 0.25) / 3
+    last = moments[-1].losses
+    assert last["reward"] < 0.1 * nothing and last["value"] < 0.5 * nothing
+    assert all(math.isfinite(loss) for loss in last.values())
