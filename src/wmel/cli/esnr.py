@@ -113,7 +113,7 @@ def esnr(
     files = {} if output is None else {name: output / f"esnr.{name}" for name in ("json", "md", "html")}
     inputs.check_outputs(*files.values())
     world = catalog.environment(env, **inputs.given(init=init))
-    wanted = _methods(methods, env, world)
+    wanted = _methods(methods, world)
     learned = {inputs.arm_name(text): inputs.own_model(text, world, device) for text in model if text != "oracle"}
     if len(learned) + model.count("oracle") < len(model) or {"oracle", ""} & set(learned):
         raise BadInput(f"each model needs a name of its own, not oracle; got {', '.join(model)}")
@@ -133,15 +133,11 @@ def esnr(
     policy, length = exploration(world, name, epsilon), min(length, world.spec.max_steps)
     with progress(f"{policy.name} in {env}", min(EPISODES, states), quiet=quiet) as advance:
         seen = fresh_observations(world, policy, states, episode_steps=length, seed=seed, progress=advance)
-    total, slopes = (
-        states * sittings(len(learned), wanted, world, oracle),
-        slope_steps(world, states, samples, plan_horizon),
-    )
+    total = states * sittings(len(learned), wanted, world, oracle)
+    slopes = slope_steps(world, states, samples, plan_horizon)
     if oracle and slopes >= MANY_STEPS and not quiet:
-        told = (
-            f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator; --no-oracle leaves them out"
-        )
-        print(told, file=sys.stderr)
+        told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
+        print(f"{told}; --no-oracle leaves them out", file=sys.stderr)
     with progress(f"{', '.join(wanted)}", total, quiet=quiet, unit="states") as advance:
         readings = read_models(
             learned, world, seen, wanted, score, oracle=oracle, progress=advance, paper=paper, **settings
@@ -158,7 +154,7 @@ def esnr(
     return 0
 
 
-def _methods(text: str | None, env: str, world: Any) -> list[str]:
+def _methods(text: str | None, world: Any) -> list[str]:
     """The estimators asked for, those that the actions allow by default."""
     from wmel.contract.spaces import Finite
     from wmel.control_suite import WITH_LEVELS

@@ -5,6 +5,7 @@ from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.esnr_words import difference_table, esnr_sentences, esnr_table, setting_words
 from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.words import short
 
 INTERVAL = "95% interval"
 
@@ -36,9 +37,9 @@ def _cells(one: EsnrEntry) -> tuple[str, ...]:
     against = None if aligned is None else aligned.against_share
     return (
         *_estimate(one.esnr),
-        _short(one.esnr_per_rollout.value),
-        _short(one.pooled.value),
-        _short(one.median),
+        short(one.esnr_per_rollout.value),
+        short(one.pooled.value),
+        short(one.median),
         *(("n/a", "n/a") if aligned is None else _estimate(aligned.cosine)),
         "n/a" if against is None else f"{against:.0%}",
     )
@@ -47,9 +48,5 @@ def _cells(one: EsnrEntry) -> tuple[str, ...]:
 def _estimate(entry: EstimateEntry) -> tuple[str, str]:
     estimate = estimate_from(entry)
     if estimate.low is None or estimate.high is None:
-        return _short(estimate.value), "n/a"
-    return _short(estimate.value), f"[{_short(estimate.low)},\u00a0{_short(estimate.high)}]"
-
-
-def _short(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3g}"
+        return short(estimate.value), "n/a"
+    return short(estimate.value), f"[{short(estimate.low)},\u00a0{short(estimate.high)}]"

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
+from wmel.models.in_parts import ROWS_AT_ONCE
 from wmel.models.observed import observed
 from wmel.models.weights import weights_hash
 
-ROWS_AT_ONCE = 16  # torch float32 gives a row the same bits in any batch of a multiple of this
 ROWS_AHEAD = 1024  # actions the first layer is given at a time: more leave the cache before they are used
 ordinary = torch.inference_mode(False)  # what is kept serves gradients too, in whatever mode it is first asked for
 

@@ -7,6 +7,7 @@ from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.words import short
 
 FEW_SAMPLES = 32
 MUCH = 0.01  # shares below this are not worth a sentence
@@ -66,7 +67,7 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
     if not known:
         return "no estimator has a ratio"
     ranked = sorted(known, key=lambda one: -(one.esnr_per_rollout.value or 0))
-    numbers = ", ".join(f"{one.method} {_short(one.esnr_per_rollout.value)}" for one in ranked)
+    numbers = ", ".join(f"{one.method} {short(one.esnr_per_rollout.value)}" for one in ranked)
     if any(one.esnr_per_rollout.low is None for one in ranked):
         return f"signal per imagined rollout without intervals, too few episodes: {numbers}"
     shown = [one for one in ranked if (one.esnr_per_rollout.low or 0) > 0]
@@ -108,8 +109,8 @@ def _warnings(one: EsnrEntry) -> list[str]:
         told.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
     if one.dominance is not None and one.dominance > 0.25 and len(one.per_state) > 4 and (one.esnr.low or 0) > 0:
         told.append(
-            f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({_short(one.median)}) or the "
-            f"pooled ratio ({_short(one.pooled.value)})"
+            f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({short(one.median)}) or the "
+            f"pooled ratio ({short(one.pooled.value)})"
         )
     if one.dead_share >= MUCH:
         told.append(f"{one.dead_share:.0%} of the coordinates never have a gradient (dead) and are left out")
@@ -169,7 +170,7 @@ def _row(one: EsnrEntry) -> tuple[Cell, ...]:
         _with_interval(one.esnr),
         _with_interval(one.esnr_per_rollout),
         _with_interval(one.pooled),
-        undefined(one.esnr.reason) if one.median is None else Cell(_short(one.median)),
+        undefined(one.esnr.reason) if one.median is None else Cell(short(one.median)),
         undefined("no truth to compare with") if aligned is None else _with_interval(aligned.cosine),
         Cell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
         Cell(f"{one.dead_share:.0%}"),
@@ -183,12 +184,8 @@ def _with_interval(entry: EstimateEntry) -> Cell:
     if estimate.value is None:
         return undefined(estimate.reason)
     if estimate.low is None or estimate.high is None:
-        return Cell(_short(estimate.value))
-    return Cell(f"{_short(estimate.value)} [{_short(estimate.low)}, {_short(estimate.high)}]")
-
-
-def _short(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3g}"
+        return Cell(short(estimate.value))
+    return Cell(f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]")
 
 
 def _name(one: EsnrEntry) -> str:

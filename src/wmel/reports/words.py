@@ -16,6 +16,11 @@ def bounds(estimate: Estimate, digits: int = 3) -> str:
     return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
+def short(value: float | None) -> str:
+    """Three digits of a number of any size, or n/a."""
+    return "n/a" if value is None else f"{value:.3g}"
+
+
 def horizon_note(sweep: HorizonSweep) -> str:
     """What belongs beside H*: epsilon and the confidence set, or why there is none."""
     effective = sweep.effective_horizon
