@@ -1,6 +1,7 @@
 """`wmel`: the verbs, and how an error is said."""
 
 import os
+import signal
 import sys
 from typing import Any
 
@@ -65,6 +66,7 @@ def main() -> None:
     except typer.TyperException as error:
         code = _said(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         code = INTERRUPTED
     except OSError as error:
         code = _said(f"cannot print: {error.strerror}", 1) if error.filename is None else _said(str(error), 2)

@@ -1,6 +1,7 @@
 """Running what is missing of a study: models first, then blocks of episodes, through one executor."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
@@ -21,7 +22,7 @@ from wmel.study.store import Store
 from wmel.study.train import TrainingJob, train
 
 UNWRITTEN = 2  # blocks in a row that could not be written: the disk is full
-Executor = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[tuple[Any, Any]]]
+Executor = Callable[[Callable[[Any], Any], Iterable[Any]], Generator[tuple[Any, Any], None, None]]
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,14 @@ def _train(store: Store, cells: list[Cell], how: How, watch: Watch, summary: Sum
     unable: dict[str | None, str] = {}
     if jobs:
         watch.begin("training", len(jobs), "models")
-    for job, outcome in how.executor(train, jobs):
-        if isinstance(outcome, Failure):
-            watch.say(f"{job.name}: {outcome.reason}")
-            unable[job.training.key] = outcome.reason
-        else:
-            summary.trained += 1
-        watch.done(1)
+    with closing(how.executor(train, jobs)) as outcomes:
+        for job, outcome in outcomes:
+            if isinstance(outcome, Failure):
+                watch.say(f"{job.name}: {outcome.reason}")
+                unable[job.training.key] = outcome.reason
+            else:
+                summary.trained += 1
+            watch.done(1)
     return unable
 
 
@@ -145,15 +147,16 @@ def _run(jobs: list[Block], store: Store, how: How, watch: Watch, summary: Summa
     for cell in {job.cell.key: job.cell for job in jobs}.values():
         store.forget_failure(cell)
     unwritten = 0
-    for place, (job, outcome) in enumerate(how.executor(ran, jobs), start=1):
-        if isinstance(outcome, Failure):
-            _failed(store, job.cell, job.name, outcome.reason, summary)
-        else:
-            unwritten = _kept(store, job, outcome, summary, unwritten)
-        watch.done(job.count)
-        if unwritten == UNWRITTEN and place < len(jobs):
-            summary.failures.append(f"nothing more can be written: {len(jobs) - place} blocks are left for another run")
-            return
+    with closing(how.executor(ran, jobs)) as outcomes:
+        for left, (job, outcome) in zip(reversed(range(len(jobs))), outcomes, strict=True):
+            if isinstance(outcome, Failure):
+                _failed(store, job.cell, job.name, outcome.reason, summary)
+            else:
+                unwritten = _kept(store, job, outcome, summary, unwritten)
+            watch.done(job.count)
+            if unwritten == UNWRITTEN and left:
+                summary.failures.append(f"nothing more can be written: {left} blocks are left for another run")
+                return
 
 
 def _kept(store: Store, job: Block, outcome: Ran, summary: Summary, unwritten: int) -> int:

@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
@@ -21,7 +22,7 @@ THREADS_OF_A_WORKER: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLA
 
 def processes(
     work: Callable[[Job], Result], jobs: Iterable[Job], workers: int
-) -> Iterator[tuple[Job, Result | Failure]]:
+) -> Generator[tuple[Job, Result | Failure], None, None]:
     """Each job with what became of it, in the order they are done.
 
     When a worker dies all that were being worked on are tried again, one at a time: one that kills its worker alone is
@@ -31,18 +32,19 @@ def processes(
     while waiting or suspects:
         alone = bool(suspects)
         queue = deque([suspects.popleft()]) if alone else waiting
-        for job, outcome in _until_broken(work, queue, 1 if alone else workers):
-            if outcome is not None:
-                yield job, outcome
-            elif alone:
-                yield job, Failure("its worker died, twice: out of memory, or killed")
-            else:
-                suspects.append(job)
+        with closing(_until_broken(work, queue, 1 if alone else workers)) as outcomes:
+            for job, outcome in outcomes:
+                if outcome is not None:
+                    yield job, outcome
+                elif alone:
+                    yield job, Failure("its worker died, twice: out of memory, or killed")
+                else:
+                    suspects.append(job)
 
 
 def _until_broken(
     work: Callable[[Job], Result], queue: deque[Job], workers: int
-) -> Iterator[tuple[Job, Result | Failure | None]]:
+) -> Generator[tuple[Job, Result | Failure | None], None, None]:
     """Jobs taken from a queue and what became of them; None for those in hand when a worker died, which ends it."""
     pool, running = _pool(workers), {}
     try:
