@@ -22,6 +22,7 @@ class EnvironmentSpec:
     branchable: bool = True  # any state can be stepped again: an oracle arm exists
     idle: np.ndarray | None = None  # the action [A], as it travels, that does nothing, where there is one
     step_ms: float | None = None  # time one step stands for, where it stands for time
+    action_repeat: int = 1  # control steps one step is made of
     single_start: bool = False  # every episode starts in the same state
     init: str | None = None  # how starts are chosen, where there is a choice: task or fixed
     layout: str | None = None  # the drawing of a grid world

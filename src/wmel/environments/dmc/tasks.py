@@ -13,18 +13,24 @@ from wmel.environments.dmc.environment import (
     RecoverableByObservation,
     RewardedByObservation,
 )
+from wmel.environments.repeated import Repeated, repeated
 
 LEVELS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 CORNERS = tuple(product((-1.0, 0.0, 1.0), repeat=2))
 
 
-def dmc_task(task: str, init: Init = "task", max_steps: int = 1000) -> DmcEnvironment:
-    """A task as it is in dm_control: its own actions, no criterion of success, episodes of 1,000 steps."""
+def dmc_task(
+    task: str, init: Init = "task", max_steps: int = 1000, action_repeat: int = 1
+) -> DmcEnvironment | Repeated:
+    """A task as it is in dm_control: its own actions, no criterion of success, episodes of 1,000 control steps.
+
+    A decision is `action_repeat` control steps with one action, and its reward the sum of theirs.
+    """
     make = DmcEnvironment
     if task in REWARD_OF_OBSERVATION:
         recoverable = task.split("-")[0] in RECOVERABLE and task in VECTORISED
         make = RecoverableByObservation if recoverable else RewardedByObservation
-    return make(f"dmc:{task}", task, init, max_steps, objectives=objectives_of(task))
+    return repeated(make(f"dmc:{task}", task, init, max_steps, objectives=objectives_of(task)), action_repeat)
 
 
 def dmc_acrobot(init: Init = "task", max_steps: int = 500) -> DmcEnvironment:
