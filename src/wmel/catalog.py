@@ -64,7 +64,10 @@ POLICIES = Registry(
             "wmel.policies.planning:tabular_world_model",
             "the documents' planner: random shooting, plans executed whole",
         ),
-        "native": Part("wmel.policies.native:native", "the `plan` of a model of your own"),
+        "native": Part(
+            "wmel.policies.native:native", "a model's own planner: the `plan` of an object, MPPI of a tdmpc2"
+        ),
+        "prior": Part("wmel.policies.prior:prior", "the policy a model has learned, without planning (tdmpc2)"),
     },
 )
 PERTURBATIONS = Registry(

@@ -32,6 +32,14 @@ def test_a_finite_action_acts_as_its_value():
     assert LEVELS.as_values(np.array([[2], [0]])).tolist() == [[1.0], [-1.0]]
 
 
+def test_numbers_travel_as_the_nearest_action():
+    uneven = Finite(("a", "b", "c", "d"), values=[[-1.0], [-0.25], [0.5], [1.0]])
+    near = uneven.nearest(np.array([[-1.0], [-0.63], [-0.62], [0.13], [0.74], [0.76], [9.0]]))
+    assert near[:, 0].tolist() == [0, 0, 1, 2, 2, 3, 3] and near.dtype == uneven.dtype
+    box = Box(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    assert box.nearest(np.array([[-3.0, 0.5], [0.25, 9.0]])).tolist() == [[-1.0, 0.5], [0.25, 2.0]]
+
+
 def test_without_values_the_index_acts():
     assert Finite(("a", "b")).as_values(np.array([[1]])).tolist() == [[1]]
 

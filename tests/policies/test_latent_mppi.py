@@ -249,8 +249,6 @@ def test_levels_are_the_nearest():
     policy = LatentMPPI(space, values.min(0), values.max(0), Errand(worth=0.0))
     made = decided(policy, wanted([-0.9], [-0.3], [0.6], [0.99]))
     assert made.actions[:, 0, 0].tolist() == [0, 1, 2, 3] and made.actions.dtype == space.dtype
-    snapped = policy._travelling(np.array([[-1.0], [-0.63], [-0.62], [0.13], [0.74], [0.76]]))
-    assert snapped[:, 0].tolist() == [0, 0, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.study.studies import LEARNED, MAZE, written
 from wmel.errors import WmelError
+from wmel.study.build import Places
 from wmel.study.cells import cells_of, trainings_of
 from wmel.study.check import check_cells
 from wmel.study.spec import read_study
@@ -86,10 +87,53 @@ def test_a_checkpoint_is_known_by_what_it_holds(tmp_path):
     assert not keys() & first
 
 
+@pytest.fixture
+def of_checkpoint(tmp_path):
+    """The cells of a checkpoint in a study whose model has more keys."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"weights")
+    (tmp_path / "model" / "card.json").write_text("{}")
+
+    def cells(*lines: str):
+        text = MAZE.replace('object = "tests.study.still:dynamics"', "\n".join(['checkpoint = "model"', *lines]))
+        return [cell for cell in cells_of(read_study(written(tmp_path, text))) if cell.model is not None]
+
+    return cells
+
+
+def test_keys_that_results_are_stored_by_stay(tmp_path, of_checkpoint):
+    stored = ["6d6657dc4a4ceaf9", "1ee7b0092a023604", "668755db6cb070fc", "311dcd7c2bceb99b"]
+    assert [cell.key for cell in of_checkpoint()] == stored
+    learned = cells_of(read_study(written(tmp_path, LEARNED)))
+    assert [cell.key for cell in learned if cell.arm == "mlp"] == ["bdaef7bce6359992", "13e9cd4a1a05cfcb"]
+
+
+def test_how_a_model_imagines_and_acts_is_part_of_its_cells_and_not_of_their_setting(of_checkpoint):
+    uses = [
+        "",
+        "rollout = 'decoded'",
+        "policy = 'native'",
+        "policy = 'prior'",
+        "rollout = 'decoded'\npolicy = 'native'",
+    ]
+    made = [of_checkpoint(use) for use in uses]
+    assert len({cell.key for cells in made for cell in cells}) == len(uses) * len(made[0])
+    assert len({tuple(cell.setting for cell in cells) for cells in made}) == 1
+    usual = of_checkpoint("rollout = 'latent'")
+    assert [cell.key for cell in usual] == [cell.key for cell in made[0]]  # a default written out is the same cell
+
+
+def test_ways_to_imagine_can_be_swept_with_a_training_of_their_own_for_none(tmp_path):
+    text = LEARNED.replace("epochs = 20", "epochs = 20\nrollout = { sweep = ['latent', 'decoded'] }")
+    cells = cells_of(read_study(written(tmp_path, text)))
+    assert {cell.arm for cell in cells} == {"random", "oracle", "mlp[rollout=latent]", "mlp[rollout=decoded]"}
+    assert len(trainings_of(cells)) == 2  # of the two seeds
+
+
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_every_study_of_the_documents_can_be_run(path):
     cells = cells_of(read_study(path))
-    check_cells(cells)
+    check_cells(cells, Places(path.parent, path.parent))
     assert {"oracle", "random"} < {cell.arm for cell in cells}
 
 
@@ -99,6 +143,7 @@ def before_planners(text):
 
 MANY = "\n".join(f"{key} = {{ sweep = {list(range(1, 400))} }}" for key in ("candidates", "execute"))
 BOTH = 'trainer = "mlp"\nepochs = 3\ncheckpoints = [3]'
+DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decoded", "spoken"))
 
 
 @pytest.mark.parametrize(
@@ -128,6 +173,12 @@ BOTH = 'trainer = "mlp"\nepochs = 3\ncheckpoints = [3]'
         (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives: no objective named 'uprigt'"),
         (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
         (('object = "tests.study.still:dynamics"', BOTH), "leave out epochs"),
+        (('object = "', 'rollout = "decoded"\nobject = "'), "rollout belongs to a checkpoint or a trainer"),
+        (('object = "tests.study.still:dynamics"', DECODED), "a model of kind mlp imagines in one way"),
+        (('object = "tests.study.still:dynamics"', SPOKEN), "models[0].rollout: input should be 'latent' or 'decoded'"),
+        (('object = "', 'policy = "prior"\nobject = "'), "still/seed-0: dynamics has no policy of its own"),
+        (('object = "', 'policy = "native"\nobject = "'), "native needs an object with the four methods"),
+        (('object = "', 'policy = "cem"\nobject = "'), "models[0].policy: input should be 'native' or 'prior'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(wmel_command, tmp_path, change, words):
@@ -199,7 +250,7 @@ def test_no_mutation_of_a_study_file_is_a_traceback(tmp_path):
         path.write_text(text)
         try:
             cells = cells_of(read_study(path))
-            check_cells(cells[:6])
+            check_cells(cells[:6], Places(tmp_path, tmp_path))
         except WmelError as error:
             refused += 1
             assert str(error).strip()
@@ -212,3 +263,20 @@ def test_a_study_is_refused_before_it_fills_the_memory(tmp_path):
     assert tomllib.loads(text)
     with pytest.raises(WmelError, match="are the most"):
         cells_of(read_study(written(tmp_path, text)))
+
+
+def test_a_checkpoint_for_each_seed_goes_with_the_episodes_of_its_seed(tmp_path):
+    for seed, text in ((0, "a"), (1, "b")):
+        for name in ("weights.safetensors", "card.json"):
+            path = tmp_path / f"td-seed{seed}" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    model = '[[models]]\nname = "td"\ncheckpoint = "td-seed{seed}"\nseeds = [0, 1]\n'
+    text = LEARNED[: LEARNED.index("[[models]]")] + model + LEARNED[LEARNED.index("[[planners]]") :]
+    cells = [cell for cell in cells_of(read_study(written(tmp_path, text))) if cell.arm == "td"]
+    assert [(cell.seed, cell.model["checkpoint"]) for cell in cells] == [(0, "td-seed0"), (1, "td-seed1")]
+    assert cells[0].model["files"] != cells[1].model["files"]
+    with pytest.raises(WmelError, match=r"\{seed\} in its name\) needs seeds"):
+        read_study(written(tmp_path, text.replace("seeds = [0, 1]\n[[pl", "[[pl")))
+    with pytest.raises(WmelError, match="seeds belongs to a recipe"):
+        read_study(written(tmp_path, text.replace("td-seed{seed}", "td-seed0")))

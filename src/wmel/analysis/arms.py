@@ -9,7 +9,7 @@ from wmel.analysis.coverage import Coverage
 from wmel.analysis.cpg import CPGResult, counterfactual_planning_gap
 from wmel.analysis.labels import Verdict
 from wmel.analysis.verdict import cpg_verdict
-from wmel.contract.run import Run
+from wmel.contract.run import PLANNING, Run
 from wmel.stats.difference import paired_t
 from wmel.stats.estimate import Estimate
 
@@ -23,6 +23,7 @@ class Arms:
     floor: Run | None  # None: none was run
     coverage: Mapping[str, Coverage | None]  # of each arm and of each model's training data
     cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
+    own_policies: frozenset[str] = frozenset()  # models that act by themselves instead of by the oracle's planner
 
     @property
     def by_name(self) -> dict[str, Run]:
@@ -31,7 +32,12 @@ class Arms:
 
     def gap(self, model: str) -> CPGResult:
         """On the episodes the model ran; where runs stop early each model has its own number."""
-        return counterfactual_planning_gap(self.oracle_beside(model), self.learned[model])
+        oracle, learned = self.oracle_beside(model), self.learned[model]
+        return counterfactual_planning_gap(oracle, learned, apart_from=self.may_differ(model))
+
+    def may_differ(self, model: str) -> tuple[str, ...]:
+        """Settings in which a model's arm need not be as the oracle's."""
+        return PLANNING if model in self.own_policies else ()
 
     def oracle_beside(self, model: str) -> Run:
         """The oracle's arm on a model's episodes."""

@@ -89,13 +89,14 @@ class CPGResult:
         return self.oracle_successes, self.n_episodes_oracle, self.learned_successes, self.n_episodes_learned
 
 
-def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
+def counterfactual_planning_gap(oracle: Any, learned: Any, *, apart_from: tuple[str, ...] = ()) -> CPGResult:
     """The gap of two arms, each given as (successes, episodes), an episode table, or a run.
 
-    Tables that ran the same seeds are paired on them; tables that share only some seeds are refused.
+    Tables that ran the same seeds are paired on them; tables that share only some seeds are refused, and so are runs
+    that differ in more than their model and the settings `apart_from`.
     """
     if isinstance(oracle, Run) and isinstance(learned, Run):
-        _check_same_setting(oracle, learned)
+        _check_same_setting(oracle, learned, apart_from)
     tables = [_table(arm) for arm in (oracle, learned)]
     if tables[0] is not None and tables[1] is not None:
         return _of_tables(tables[0], tables[1])
@@ -105,9 +106,9 @@ def counterfactual_planning_gap(oracle: Any, learned: Any) -> CPGResult:
     return CPGResult(s_o, n_o, s_l, n_l)
 
 
-def _check_same_setting(oracle: Run, learned: Run) -> None:
+def _check_same_setting(oracle: Run, learned: Run, apart_from: tuple[str, ...]) -> None:
     """Refuse arms that differ in more than their model."""
-    for name, (one, other) in oracle.differences(learned).items():
+    for name, (one, other) in oracle.differences(learned, apart_from=apart_from).items():
         raise BadInput(
             f"the arms differ in more than their model: {name} is {one!r} in the oracle arm and {other!r} in the "
             "learned one"

@@ -21,7 +21,7 @@ class PooledGap:
     this_training_recipe: Estimate  # n counts seeds
 
 
-def pooled_gap(seeds: Sequence[tuple[Any, Any]]) -> PooledGap:
+def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] = ()) -> PooledGap:
     """Both claims from (oracle, learned) per retrained seed, each arm as `counterfactual_planning_gap` takes it.
 
     One model run on several sets of start states is one checkpoint: pool its tables before, and give them as one seed.
@@ -32,7 +32,7 @@ def pooled_gap(seeds: Sequence[tuple[Any, Any]]) -> PooledGap:
         raise BadInput("pooled seeds are a list with one (oracle, learned) for each retrained seed") from None
     if not arms:
         raise BadInput("a claim about a training recipe needs at least two retrained seeds, got none")
-    results = [counterfactual_planning_gap(oracle, learned) for oracle, learned in arms]
+    results = [counterfactual_planning_gap(oracle, learned, apart_from=apart_from) for oracle, learned in arms]
     check_equal_shares([one.n_episodes_oracle for one in results], [one.n_episodes_learned for one in results])
     episodes = _pooled(results).gap
     recipe = recipe_interval([one.raw_gap for one in results], episodes)

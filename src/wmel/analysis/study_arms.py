@@ -27,7 +27,9 @@ class StudyComparison:
     def claims(self, model: str) -> PooledGap | None:
         """Of these checkpoints and of this recipe; None where one was trained, or a run that could stop early."""
         seeds = self.retrained.get(model, ())
-        return pooled_gap(seeds) if len(seeds) > 1 and self.arms.cap is None else None
+        if len(seeds) < 2 or self.arms.cap is not None:
+            return None
+        return pooled_gap(seeds, apart_from=self.arms.may_differ(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,12 @@ def _comparison(
     floors = [one.run for one in beneath if one.run is not None]
     cap = sum(one.cell.episodes for one in group if one.cell.arm == ORACLE)
     arms = Arms(
-        pooled(list(oracles.values())), learned, pooled(floors) if floors else None, {}, cap if anytime else None
+        pooled(list(oracles.values())),
+        learned,
+        pooled(floors) if floors else None,
+        {},
+        cap if anytime else None,
+        frozenset(one.cell.arm for one in group if "policy" in (one.cell.model or {})),
     )
     own = {one.cell.arm: one.cell.labels for one in group}
     shared = own[ORACLE]

@@ -17,6 +17,7 @@ Examples:
   wmel cpg --env dmc_cartpole --model models/cartpole --episodes 30 --seeds 0,1,2 --output runs/cartpole
   wmel cpg --env dmc_acrobot --init fixed --model models/acrobot --planner cem --paper
   wmel cpg --env dmc_reacher --model models/small --model models/large --anytime --max-episodes 150
+  wmel cpg --env dmc_cartpole --model models/tdmpc2 --planner cem --rollout decoded
 """
 
 
@@ -37,6 +38,7 @@ def cpg(
     execute: options.Execute = None,
     objective: options.Objective = None,
     init: options.Init = None,
+    action_repeat: options.ActionRepeat = None,
     success: options.Success = None,
     stop: options.StopAt = None,
     perturb_prob: options.PerturbProb = 0.0,
@@ -51,6 +53,7 @@ def cpg(
         Path | None, typer.Option("--output", "--out", help="Folder for the records of all arms and of the gap.")
     ] = None,
     device: options.Device = None,
+    rollout: options.Rollout = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run a planner on the true dynamics and on models, on the same seeds, and print the gap and its verdict."""
@@ -76,12 +79,12 @@ def cpg(
         raise BadInput("an --anytime run finds its own number of episodes: give --max-episodes instead of --episodes")
     if not anytime and max_episodes is not None:
         raise BadInput("--max-episodes is the most an --anytime run may take: add --anytime, or give --episodes")
-    world = catalog.environment(env, **inputs.given(init=init))
+    world = catalog.environment(env, **inputs.given(init=init, action_repeat=action_repeat))
     if success is None and world.default_criterion is None:
         raise BadInput(f"{env} has no criterion of success of its own: give one, such as --success 'reward>=0.6'")
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
-    models = {inputs.arm_name(text): inputs.own_model(text, world, device) for text in model}
+    models = {inputs.arm_name(text): inputs.own_model(text, world, device, rollout) for text in model}
     if len(models) < len(model) or {"oracle", "random", "cpg", ""} & set(models):
         raise BadInput(f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(models)}")
     gathered = _data_coverage(model)

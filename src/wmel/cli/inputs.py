@@ -55,17 +55,19 @@ def given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def own_model(text: str | None, world: Any, device: str | None = None) -> Any:
+def own_model(text: str | None, world: Any, device: str | None = None, rollout: str | None = None) -> Any:
     """A checkpoint folder, or a model named as package.module:object found from here on; None for the oracle."""
     stored = text is not None and (Path(text).exists() or "/" in text)
     if device is not None and not stored:
         raise BadInput(f"--device is for checkpoints; {text or 'the oracle'} is where it is")
+    if rollout is not None and not stored:
+        raise BadInput(f"--rollout is for checkpoints; {text or 'the oracle'} imagines in its own way")
     if text is None or text == "oracle":
         return None
     if stored:
         from wmel.training.restore import restored
 
-        return restored(Path(text), world, device or "cpu")
+        return restored(Path(text), world, device or "cpu", rollout)
     return catalog.MODELS.load(text)
 
 

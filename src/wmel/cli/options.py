@@ -47,6 +47,13 @@ Model = Annotated[
 Device = Annotated[
     str | None, typer.Option("--device", help="Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")
 ]
+Rollout = Annotated[
+    str | None,
+    typer.Option(
+        "--rollout",
+        help="How a tdmpc2 checkpoint imagines: latent, or decoded at every step.  [default: latent]",
+    ),
+]
 Execute = Annotated[
     int | None,
     typer.Option(
@@ -105,6 +112,15 @@ Init = Annotated[
     str | None,
     typer.Option(
         "--init", help="Where episodes start: task (drawn by their seeds) or fixed (all alike).  [default: task]"
+    ),
+]
+ActionRepeat = Annotated[
+    int | None,
+    typer.Option(
+        "--action-repeat",
+        parser=whole_number,
+        metavar="<int>",
+        help="Of dmc: tasks: control steps that one step is, their rewards added up.  [default: 1]",
     ),
 ]
 Success = Annotated[

@@ -16,6 +16,7 @@ Examples:
   wmel run --env dmc_acrobot --policy random-shooting --candidates 50 --plan-horizon 15 --init fixed
   wmel run --env dmc:walker-walk --policy mppi --horizon 200 --episodes 4
   wmel run --env dmc:cartpole-swingup --policy random --success 'reward>=0.6@sustained:10' --trajectories steps.npz
+  wmel run --env dmc:cartpole-swingup --policy prior --model models/tdmpc2 --success 'reward>=0.6'
   wmel run --env maze_toy --policy mppi --model my_package.my_module:model --deadline-ms 5
 """
 
@@ -28,6 +29,7 @@ def run(
         int | None, count("--horizon", "Steps an episode may take.  [default: as many as the environment allows]")
     ] = None,
     init: options.Init = None,
+    action_repeat: options.ActionRepeat = None,
     success: options.Success = None,
     stop: options.StopAt = None,
     objective: options.Objective = None,
@@ -48,6 +50,7 @@ def run(
     rewards: Annotated[bool, typer.Option("--rewards", help="Keep the reward of every step in the record.")] = False,
     trajectories: options.Trajectories = None,
     device: options.Device = None,
+    rollout: options.Rollout = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run a policy in an environment and print its scorecard."""
@@ -68,14 +71,14 @@ def run(
     inputs.find_from_here()
     inputs.check_outputs(output, markdown, trajectories)
     metrics, grid = inputs.metrics(metric, deadline_ms), inputs.grid_settings(layout)
-    world = catalog.environment(env, **grid, **inputs.given(init=init))
+    world = catalog.environment(env, **grid, **inputs.given(init=init, action_repeat=action_repeat))
     settings = inputs.given(
         plan_horizon=plan_horizon,
         candidates=candidates,
         execute=execute,
         knots=knots,
         objective=objective,
-        model=inputs.own_model(model, world, device),
+        model=inputs.own_model(model, world, device, rollout),
     )
     runner = BenchmarkRunner(
         world,

@@ -14,6 +14,7 @@ Examples:
   wmel study studies/paper/acrobot-pooled.toml --dry-run
   wmel study studies/paper/acrobot-pooled.toml --output runs/acrobot-pooled --executor processes --workers 2
   wmel study my.toml --only '*/cem-*' --limit 4
+  wmel study my.toml --device cuda
 Run it again after an interruption: what is stored is kept, what failed is tried again. Then: wmel report DIR
 """
 
@@ -33,9 +34,12 @@ def study(
     anytime: Annotated[bool, typer.Option("--anytime", help="Add pairs until each gap decides or hardly can.")] = False,
     rerun: Annotated[
         str | None,
-        typer.Option("--rerun", metavar="changed", help="Run cells again whose versions, code or weights changed."),
+        typer.Option(
+            "--rerun", metavar="changed", help="Run cells again whose versions, code, weights or device changed."
+        ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Let such cells stand.")] = False,
+    device: options.Device = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run what is missing of a study, and store it."""
@@ -50,7 +54,7 @@ def study(
 
     keep_freed_memory()
     inputs.find_from_here()
-    how = How(only, limit, _workers(executor, workers), anytime, _when_changed(rerun, keep))
+    how = How(only, limit, _workers(executor, workers), anytime, _when_changed(rerun, keep), device or "cpu")
     spec = read_study(file)
     check_entries(spec)
     cells, store = cells_of(spec), Store(output or Path("runs") / file.stem)
@@ -67,15 +71,14 @@ def study(
 
 
 def _dry_run(spec, cells, store, how, quiet: bool) -> int:
-    from wmel.study.build import Places
     from wmel.study.check import check_cells
     from wmel.study.estimate import forecast
-    from wmel.study.run import chosen_cells
+    from wmel.study.run import chosen_cells, places_of
 
-    mine = chosen_cells(cells, how)
-    check_cells(mine)
+    mine, places = chosen_cells(cells, how), places_of(spec, store, how)
+    check_cells(mine, places)
     say = (lambda line: None) if quiet else (lambda line: print(line, file=sys.stderr, flush=True))
-    left = forecast(mine, store, Places(store.models, spec.folder), spec.study.block, how.workers, say)
+    left = forecast(mine, store, places, spec.study.block, how.workers, say)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if how.anytime else ""
     print(f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train")

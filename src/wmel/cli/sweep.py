@@ -26,6 +26,7 @@ def sweep(
         count("--episode-horizon", "Steps an episode may take.  [default: 80, or what the environment allows if more]"),
     ] = None,
     init: options.Init = None,
+    action_repeat: options.ActionRepeat = None,
     success: options.Success = None,
     stop: options.StopAt = None,
     objective: options.Objective = None,
@@ -42,6 +43,7 @@ def sweep(
     output: options.Output = None,
     markdown: options.Markdown = None,
     device: options.Device = None,
+    rollout: options.Rollout = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Sweep the planning horizon of a policy and print the curve and its effective horizon H*."""
@@ -64,8 +66,9 @@ def sweep(
     inputs.check_outputs(output, markdown)
     check_epsilon(epsilon)
     horizons, grid = inputs.whole_numbers(plan_horizons, "--plan-horizons"), inputs.grid_settings(layout)
-    world = catalog.environment(env, **grid, **inputs.given(init=init))
-    settings = inputs.given(candidates=candidates, objective=objective, model=inputs.own_model(model, world, device))
+    world = catalog.environment(env, **grid, **inputs.given(init=init, action_repeat=action_repeat))
+    chosen = inputs.own_model(model, world, device, rollout)
+    settings = inputs.given(candidates=candidates, objective=objective, model=chosen)
     with progress(f"{policy} in {env}", episodes_per_point * len(horizons), quiet=quiet) as advance:
         points = horizon_sweep(
             world,

@@ -12,6 +12,7 @@ from wmel.contract.run import Run
 PARTS = 1  # raised when a part of wmel comes to mean something else by the same name and settings
 FLOOR = "random"
 ORACLE = "oracle"
+USUAL_ROLLOUT = ("rollout", "latent")  # said or not, it is the same model
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,8 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """The name its rows are stored by: of all that decides them, and of nothing else."""
-        known = {name: value for name, value in (self.model or {}).items() if name != "checkpoint"}  # it may move
+        known = dict(item for item in (self.model or {}).items() if item != USUAL_ROLLOUT)
+        known.pop("checkpoint", None)  # it may move
         return _hash({**self._deciding, "seed": self.seed, "arm": self.arm, "model": known})
 
     @cached_property

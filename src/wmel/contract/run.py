@@ -7,6 +7,8 @@ from typing import Any, Literal
 from wmel.contract.criterion import Stop
 from wmel.episodes import EpisodeTable
 
+PLANNING = ("planner", "plan_horizon", "evaluations", "execute", "objective")  # settings of arms that plan
+
 
 @dataclass(frozen=True, eq=False)
 class Run:

@@ -36,6 +36,10 @@ class Box:
         """What the simulator and the objective see: here the action itself. [...,A] -> [...,A]"""
         return actions
 
+    def nearest(self, values: np.ndarray) -> np.ndarray:
+        """The actions that come nearest to values [B,A], as they travel: cut off at the bounds."""
+        return values.clip(self.low, self.high).astype(self.dtype)
+
     def contains(self, actions: np.ndarray) -> Array:
         """Which actions [...,A] may be executed: bool [...]. NaN is never within bounds."""
         return ((actions >= self.low) & (actions <= self.high)).all(axis=-1)
@@ -77,6 +81,11 @@ class Finite:
     def as_values(self, actions: Array) -> Array:
         """What the simulator and the objective see: the chosen rows of `values`. [...,1] -> [...,A]"""
         return actions if self.values is None else lookup(as_like(self.values, actions), actions[..., 0])
+
+    def nearest(self, values: np.ndarray) -> np.ndarray:
+        """The actions whose values come nearest to values [B,A], as they travel: [B,1]."""
+        assert self.values is not None, "these actions are no numbers"
+        return abs(values[:, None] - self.values).sum(-1).argmin(1).astype(self.dtype)[:, None]
 
     def contains(self, actions: np.ndarray) -> Array:
         """Which indices [...,1] may be executed: bool [...]."""

@@ -56,7 +56,7 @@ class LatentMPPI:
         with only_values(latents):
             actions, mean = self._planned(latents, memory["mean"], streams)
         shifted = np.concatenate([to_numpy(mean)[:, 1:], np.zeros_like(memory["mean"][:, :1])], axis=1)
-        chosen = self._travelling(to_numpy(actions))
+        chosen = self.space.nearest(self._unscaled(to_numpy(actions)))
         steps = np.full(count, self.compute_per_plan_call)
         return Decision(chosen[:, None], np.ones(count, np.int64), {"mean": shifted}, steps)
 
@@ -124,20 +124,19 @@ class LatentMPPI:
         low, high = (as_like(bound, actions) for bound in (self.low, self.high))
         return low + (actions + 1) / 2 * (high - low)
 
-    def _travelling(self, actions: np.ndarray) -> np.ndarray:
-        """Actions [B,A] from -1 to 1 as they travel; of levels, the nearest one."""
-        values = self._unscaled(actions)
-        if isinstance(self.space, Finite):
-            assert self.space.values is not None
-            return abs(values[:, None] - self.space.values).sum(-1).argmin(1).astype(self.space.dtype)[:, None]
-        return values.clip(self.low, self.high).astype(self.space.dtype)
-
 
 def latent_mppi(environment: Environment, model: Any) -> LatentMPPI:
     """The planner for an environment whose actions are numbers, or levels of numbers."""
-    space = environment.spec.actions
+    space = actions_in_numbers(environment, model)
     if isinstance(space, Box):
         return LatentMPPI(space, space.low, space.high, model)
-    if space.values is None:
-        raise BadInput(f"the actions of {environment.spec.name} are no numbers: {model.spec.name} cannot choose them")
+    assert space.values is not None
     return LatentMPPI(space, space.values.min(0), space.values.max(0), model)
+
+
+def actions_in_numbers(environment: Environment, model: Any) -> Space:
+    """The actions of an environment; a model that gives numbers is refused others."""
+    space = environment.spec.actions
+    if isinstance(space, Finite) and space.values is None:
+        raise BadInput(f"the actions of {environment.spec.name} are no numbers: {model.spec.name} cannot choose them")
+    return space

@@ -76,7 +76,10 @@ def native(environment: Environment, model: Any = None) -> Native | LatentMPPI:
         return latent_mppi(environment, model)
     way, adapted = adapted_model(model)
     if way != "four methods":
-        raise BadInput("native needs an object with the four methods encode, rollout, score and plan")
+        raise BadInput(
+            "native needs an object with the four methods encode, rollout, score and plan, or a model with a policy of "
+            "its own, such as a tdmpc2"
+        )
     return Native(environment.spec.actions, adapted)
 
 

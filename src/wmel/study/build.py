@@ -20,10 +20,15 @@ TIMED = 100  # decisions timed for latency, in the first block of a cell
 
 @dataclass(frozen=True)
 class Places:
-    """Where models are: those of the store by key, others relative to the study file."""
+    """Where models are: those of the store by key, others relative to the study file; and what they are planned on."""
 
     models: Path
     folder: Path
+    device: str = "cpu"
+
+    def device_of(self, cell: Cell) -> str:
+        """The kind of device that makes the rows of a cell; only checkpoints leave the CPU."""
+        return "cpu" if model_folder(cell, self) is None else self.device.partition(":")[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +51,7 @@ class Block:
         world = built_environment(cell.environment, cell.environment_settings)
         return BenchmarkRunner(
             world,
-            built_policy(cell, world, _model(cell, world, self.places)),
+            built_policy(cell, world, built_model(cell, world, self.places)),
             self.count,
             world.spec.max_steps if cell.horizon is None else cell.horizon,
             perturb_prob=cell.perturb_prob,
@@ -74,7 +79,8 @@ def ran(block: Block, progress: Callable[[float], None] = lambda finished: None)
     begin = time.perf_counter()
     run = block.runner.run(progress)
     data = _data_hash(model_folder(block.cell, block.places))
-    return Ran(run, {**provenance(block.cell, run), "data": data}, time.perf_counter() - begin)
+    made_with = {**provenance(block.cell, run), "data": data, "device": block.places.device_of(block.cell)}
+    return Ran(run, made_with, time.perf_counter() - begin)
 
 
 def _data_hash(checkpoint: Path | None) -> str | None:
@@ -107,13 +113,16 @@ def built_policy(cell: Cell, world: Any, model: Any) -> Any:
     """The policy of a cell over a model; None for the oracle."""
     if cell.planner is None:
         return catalog.policy("random", world)
+    if cell.model is not None and "policy" in cell.model:
+        return catalog.policy(cell.model["policy"], world, model=model)
     settings = {name: value for name, value in cell.planner.items() if name != "name"}
     if cell.objective is not None:
         settings["objective"] = cell.objective
     return catalog.policy(cell.planner["name"], world, **settings, **({} if model is None else {"model": model}))
 
 
-def _model(cell: Cell, world: Any, places: Places) -> Any:
+def built_model(cell: Cell, world: Any, places: Places) -> Any:
+    """The model of a cell; None for the oracle."""
     if cell.model is None:
         return None
     if "object" in cell.model:
@@ -122,7 +131,7 @@ def _model(cell: Cell, world: Any, places: Places) -> Any:
 
     folder = model_folder(cell, places)
     assert folder is not None
-    return restored(folder, world)
+    return restored(folder, world, places.device, cell.model.get("rollout"))
 
 
 def without_rows(run: Run) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from wmel.contract.cell import FLOOR, ORACLE, Cell
 from wmel.errors import BadInput
-from wmel.study.spec import MOST, Entry, StudySpec, arm_name
+from wmel.study.spec import MOST, SEED, Entry, StudySpec, arm_name
 
 FILES = ("weights.safetensors", "card.json")
 RECIPES = 1  # raised when the same recipe comes to mean another model
@@ -108,16 +108,19 @@ def _labels(**entries: Entry) -> dict[str, Any]:
 def _models(entry: Entry, place: int, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The arms of a model, each with what identifies it; retrained ones go with the episodes of their own seed."""
     keys, name = entry.keys, arm_name(entry)
+    seeds = keys.seeds or [0]
+    seed = seeds[place if len(seeds) > 1 else 0]
     if keys.checkpoint is not None:
-        yield name, {"checkpoint": keys.checkpoint, "files": _files_hash(folder / keys.checkpoint)}
+        path = keys.checkpoint.replace(SEED, str(seed))
+        yield name, {"checkpoint": path, "files": _files_hash(folder / path), **keys.use}
     elif keys.object is not None:
-        yield name, {"object": keys.object}
+        yield name, {"object": keys.object, **keys.use}
     else:
-        seeds = keys.seeds or [0]
-        recipe = {**keys.recipe, "seed": seeds[place if len(seeds) > 1 else 0]}
+        recipe = {**keys.recipe, "seed": seed}
         for epoch in keys.checkpoints or (None,):
             kept = {} if epoch is None else {"epochs": epoch}
-            yield f"{name}@{epoch}" if kept else name, {"trainer": keys.trainer, "settings": {**recipe, **kept}}
+            model = {"trainer": keys.trainer, "settings": {**recipe, **kept}, **keys.use}
+            yield f"{name}@{epoch}" if kept else name, model
 
 
 def _files_hash(checkpoint: Path) -> str:

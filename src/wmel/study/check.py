@@ -8,7 +8,7 @@ from wmel.closed_loop import judge
 from wmel.contract.cell import Cell
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, WmelError
-from wmel.study.build import built_environment, built_policy
+from wmel.study.build import Places, built_environment, built_model, built_policy
 from wmel.study.spec import StudySpec
 
 
@@ -28,7 +28,7 @@ def check_entries(spec: StudySpec) -> None:
         _tried(f"{spec.path}: objectives", lambda n=name: catalog.OBJECTIVES.load(n))
 
 
-def check_cells(cells: list[Cell]) -> None:
+def check_cells(cells: list[Cell], places: Places) -> None:
     """Build what the cells name; the first thing that cannot be built is said with the cell it is for."""
     worlds: dict[str, Any] = {}
     seen: set[str] = set()
@@ -41,7 +41,7 @@ def check_cells(cells: list[Cell]) -> None:
         what = f"{cell.setting} {cell.arm} {cell.model if cell.seed == cells[0].seed else ''}"
         if what not in seen:
             seen.add(what)
-            _tried(cell.name, lambda cell=cell, where=where: _check(cell, worlds[where]))
+            _tried(cell.name, lambda cell=cell, where=where: _check(cell, worlds[where], places))
 
 
 def _tried(where: str, work: Callable[[], Any]) -> Any:
@@ -51,7 +51,7 @@ def _tried(where: str, work: Callable[[], Any]) -> Any:
         raise BadInput(f"{where}: {error}") from error
 
 
-def _check(cell: Cell, world: Any) -> None:
+def _check(cell: Cell, world: Any, places: Places) -> None:
     criterion = None if cell.success is None else Criterion.parse(cell.success)
     criterion = criterion or world.default_criterion
     if criterion is None:
@@ -59,9 +59,16 @@ def _check(cell: Cell, world: Any) -> None:
     judge.stop_rule(criterion, cell.stop)
     if cell.perturbation is not None:
         catalog.perturbation(cell.perturbation).check(world)
-    mine = (cell.model or {}).get("object")
-    built_policy(cell, world, None if mine is None else catalog.MODELS.load(mine))
-    if cell.model is not None and "trainer" in cell.model:
-        from wmel.training.recipes import recipe  # torch is needed only here
+    built_policy(cell, world, _checked_model(cell, world, places))
 
-        recipe(world, cell.model["trainer"], **cell.model["settings"])
+
+def _checked_model(cell: Cell, world: Any, places: Places) -> Any:
+    """The model of a cell, untrained where it will be trained; None where any of its kind will do."""
+    model = cell.model or {}
+    said = "rollout" in model or "policy" in model
+    if "trainer" in model:
+        from wmel.training.recipes import recipe, untrained  # torch is needed only here
+
+        how = recipe(world, model["trainer"], **model["settings"])
+        return untrained(world, how, rollout=model.get("rollout")) if said else None
+    return built_model(cell, world, places) if said or "object" in model else None

@@ -91,7 +91,8 @@ def _runner(cell: Cell, places: Places) -> BenchmarkRunner:
 
     runner, asked = Block(replace(cell, model=None), 0, cell.episodes, places).runner, cell.model or {}
     how = recipe(runner.environment, asked["trainer"], **asked["settings"])
-    return replace(runner, policy=built_policy(cell, runner.environment, untrained(runner.environment, how)))
+    model = untrained(runner.environment, how, places.device, asked.get("rollout"))
+    return replace(runner, policy=built_policy(cell, runner.environment, model))
 
 
 def _training_seconds(trainings: list[Training]) -> float:

@@ -34,7 +34,7 @@ def missing_blocks(
 
 
 def changed_cells(store: Store, cells: list[Cell], places: Places) -> list[Changed]:
-    """Cells whose stored rows were made with other versions, code or weights, and what differs."""
+    """Cells whose stored rows were made with other versions, code or weights or elsewhere, and what differs."""
     found, weights = [], {}
     for cell in cells:
         stored, _ = store.blocks(cell)
@@ -44,6 +44,7 @@ def changed_cells(store: Store, cells: list[Cell], places: Places) -> list[Chang
         if folder is not None and folder not in weights:
             weights[folder] = _weights(cell, places)
         now = {"versions": versions_in_use(), "code": code_of(cell), "weights": weights.get(folder)}
+        now["device"] = places.device_of(cell)
         differ = list(
             dict.fromkeys(one for block in stored for one in differences(block.said.provenance.model_dump(), now))
         )

@@ -20,7 +20,7 @@ from wmel.threads import threads
 ROOT = Path(wmel.__file__).parent
 LOOP = ("arrays.py", "episodes.py", "randomness.py", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
-COMPARED = ("versions", "code", "weights")  # of which a difference is named when a study goes on
+COMPARED = ("versions", "code", "weights", "device")  # of which a difference is named when a study goes on
 
 
 def provenance(cell: Cell, run: Run) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class How:
     workers: int | None = None  # processes; None: this one
     anytime: bool = False
     when_changed: str | None = None  # rerun or keep rows that were made with something else; None: refuse
+    device: str = "cpu"  # where checkpoints are planned with
 
     @property
     def executor(self) -> Executor:
@@ -66,10 +67,19 @@ def chosen_cells(cells: list[Cell], how: How) -> list[Cell]:
     return found[: how.limit]
 
 
+def places_of(spec: StudySpec, store: Store, how: How) -> Places:
+    """Where the models of a study are; a device that is not here is refused."""
+    if how.device != "cpu":
+        from wmel.training.devices import usable_device  # torch is needed only here
+
+        usable_device(how.device)
+    return Places(store.models, spec.folder, how.device)
+
+
 def run_study(spec: StudySpec, cells: list[Cell], store: Store, how: How, watch: Watch) -> Summary:
     """Run what is missing of the chosen cells; whatever fails is written beside the rest, which goes on."""
-    mine, places, summary = chosen_cells(cells, how), Places(store.models, spec.folder), Summary()
-    check_cells(mine)
+    mine, places, summary = chosen_cells(cells, how), places_of(spec, store, how), Summary()
+    check_cells(mine, places)
     with store.locked():
         for cell in mine:
             for wrong in store.drop_damaged(cell):

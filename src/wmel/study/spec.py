@@ -17,6 +17,8 @@ Seed = Annotated[int, Field(ge=0, lt=10_000)]  # those from 10,000 on are for tr
 Whole = Annotated[int, Field(gt=0, lt=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Setting = str | bool | int | float
+SEED = "{seed}"  # in the name of a checkpoint: the seed of its training
+KIND_OF_MODEL = ("name", "checkpoint", "object", "trainer")
 
 
 class Keys(BaseModel):
@@ -30,6 +32,7 @@ class EnvironmentKeys(Keys):
     init: Literal["task", "fixed"] | None = None
     layout: str | None = None
     max_steps: Whole | None = None
+    action_repeat: Whole | None = None
 
 
 class PlannerKeys(Keys):
@@ -59,12 +62,14 @@ class CriterionKeys(Keys):
 
 
 class ModelKeys(Keys):
-    """A checkpoint, an object of your own, or a recipe."""
+    """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
 
     name: str
     checkpoint: str | None = None
     object: str | None = None
     trainer: str | None = None
+    rollout: Literal["latent", "decoded"] | None = None  # how it imagines, where it has a choice
+    policy: Literal["native", "prior"] | None = None  # it acts by itself, whatever the planner of the setting
     collect: str | None = None
     transitions: Whole | None = None
     epsilon: Share | None = None
@@ -84,18 +89,29 @@ class ModelKeys(Keys):
             raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
         if self.name in ("oracle", "random", ""):
             raise ValueError(f"{self.name!r} is kept for an arm that is always there")
-        recipe = self.model_fields_set - {"name", "checkpoint", "object", "trainer"}
+        recipe = self.model_fields_set - {*KIND_OF_MODEL, "rollout", "policy"}
+        if self.checkpoint is not None and SEED in self.checkpoint:
+            if self.seeds is None:
+                raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")
+            recipe -= {"seeds"}
         if self.checkpoints is not None and self.epochs is not None:
             raise ValueError("checkpoints are epochs to train for: leave out epochs")
         if self.trainer is None and recipe:
             raise ValueError(f"{sorted(recipe)[0]} belongs to a recipe, and this model names no trainer")
+        if self.object is not None and self.rollout is not None:
+            raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
         return self
 
     @property
     def recipe(self) -> dict[str, Any]:
         """What its trainer is asked for."""
-        apart = {"name", "checkpoint", "object", "trainer", "seeds", "checkpoints"}
+        apart = {*KIND_OF_MODEL, "rollout", "policy", "seeds", "checkpoints"}
         return self.model_dump(exclude=apart, exclude_none=True)
+
+    @property
+    def use(self) -> dict[str, str]:
+        """How it imagines and acts, where that was said."""
+        return self.model_dump(include={"rollout", "policy"}, exclude_none=True)
 
 
 class StudyKeys(Keys):

@@ -69,6 +69,7 @@ class ProvenanceSaid(Said):
     code: dict[str, str]
     weights: str | None
     data: str | None = None
+    device: str = "cpu"
     machine: dict[str, Any]
     git: dict[str, Any] | None
 

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from wmel.contract.abilities import able
 from wmel.contract.environment import Enumerable, Environment
 from wmel.errors import BadInput
 from wmel.policies.mixture import exploration
-from wmel.training.card import Trained
+from wmel.training.card import Trained, trained_for
 from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.devices import usable_device
 from wmel.training.fit import FitSettings
-from wmel.training.kinds import KINDS
+from wmel.training.kinds import KINDS, imagining
 from wmel.training.latent_mlp import LatentMLPSettings, check_rewarded
 from wmel.training.mlp import MLPSettings
+from wmel.training.stored_episodes import EpisodesFolder
 
 TRAINERS = tuple(name for name, kind in KINDS.items() if kind.fit is not None)
 EVERY_TRANSITION = FitSettings(epochs=800, batch=1 << 20, learning_rate=1e-2, held_out=0.0)  # in one batch
@@ -22,7 +25,10 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Collection:
-    """Who collects, and how much; `all` is every transition there is, and then the rest has no use."""
+    """Who collects, and how much.
+
+    `all` is every transition there is, and then the rest has no use; `stored` are episodes someone played before.
+    """
 
     policy: str
     transitions: int | None = None
@@ -31,6 +37,10 @@ class Collection:
 
     def whole(self) -> "Collection":
         """With the documents' numbers where none were given."""
+        if self.policy == "stored":
+            if self.epsilon is not None or self.episode_steps is not None:
+                raise BadInput("stored episodes are as they were played: leave out epsilon and episode-steps")
+            return replace(self, transitions=self.transitions or 20_000)
         if self.policy != "all":
             given = {name: value for name, value in asdict(self).items() if value is not None}
             return Collection(**{"transitions": 2000, "epsilon": 0.0, "episode_steps": 200} | given)
@@ -80,6 +90,18 @@ def gathered(environment: Environment, recipe: Recipe, progress: Progress = lamb
     return collect(environment, policy, how.transitions, episode_steps=steps, seed=seed, progress=progress)
 
 
+def stored(folder: Path, environment: Environment, transitions: int, seed: int) -> Collected:
+    """So many transitions of the episodes in a folder, which must have been played in the same environment."""
+    episodes = EpisodesFolder(folder).read()
+    here = trained_for(environment)
+    if {name: value for name, value in episodes.described.items() if name != "init"} != here:
+        raise BadInput(
+            f"the episodes in {folder} were played in {episodes.described['environment']} and cannot be learned from "
+            f"for {environment.spec.name}: its observations, actions or action repeat are others"
+        )
+    return episodes.collected(transitions, seed)
+
+
 def trained(
     environment: Environment, recipe: Recipe, data: Collected, progress: Progress = lambda done: None
 ) -> Trained:
@@ -90,10 +112,11 @@ def trained(
     return Trained(made.model, {**made.card, "collect": {**asdict(recipe.collection), "seed": recipe.fit.seed}})
 
 
-def untrained(environment: Environment, recipe: Recipe) -> Any:
-    """A model as large as the one a recipe makes."""
+def untrained(environment: Environment, recipe: Recipe, device: str = "cpu", rollout: str | None = None) -> Any:
+    """A model as large as the one a recipe makes, on a device, that imagines in the same way."""
     kind = KINDS[recipe.trainer]
-    return kind.model(environment, kind.blank(environment, recipe.network))
+    network = kind.blank(environment, recipe.network).to(usable_device(device))
+    return imagining(kind.model(environment, network), recipe.trainer, rollout)
 
 
 def _usual_mlp(environment: Environment) -> Recipe:

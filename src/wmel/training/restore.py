@@ -8,11 +8,14 @@ from wmel.errors import BadInput
 from wmel.errors import described as described_error
 from wmel.training.checkpoints import read_checkpoint
 from wmel.training.devices import usable_device
-from wmel.training.kinds import KINDS
+from wmel.training.kinds import KINDS, imagining
 
 
-def restored(folder: Path, environment: Environment, device: str = "cpu") -> Any:
-    """The model of a checkpoint, on a device, for an environment it was trained on or one that observes the same."""
+def restored(folder: Path, environment: Environment, device: str = "cpu", rollout: str | None = None) -> Any:
+    """The model of a checkpoint, on a device, for an environment it was trained on or one that observes the same.
+
+    `rollout` says how it imagines, where its kind has a choice.
+    """
     where = usable_device(device)
     weights, card = read_checkpoint(folder)
     described = card["model"]
@@ -31,7 +34,7 @@ def restored(folder: Path, environment: Environment, device: str = "cpu") -> Any
         raise BadInput(f"the card of the checkpoint describes no {name}: {described_error(error)}") from error
     except RuntimeError as error:
         raise BadInput(f"the weights do not fit the card of their checkpoint: {_first_line(error)}") from error
-    return kind.model(environment, network.to(where))
+    return imagining(kind.model(environment, network.to(where)), name, rollout)
 
 
 def _first_line(error: RuntimeError) -> str:

@@ -1,0 +1,54 @@
+"""prior: the policy a model has learned, without planning."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from wmel.arrays import Array, only_values, to_numpy
+from wmel.contract.abilities import able
+from wmel.contract.environment import Environment
+from wmel.contract.policy import Decision, Percept
+from wmel.contract.spaces import Space
+from wmel.contract.world_model import ActsItself
+from wmel.errors import BadInput
+from wmel.policies.latent_mppi import actions_in_numbers
+from wmel.policies.own_model import adapted_model
+from wmel.randomness import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """What is seen is encoded, and the mean action of the model's policy is executed; nothing is imagined."""
+
+    space: Space
+    model: Any  # with a policy of its own
+    name: str = "prior"
+    reads: Literal["observation", "state"] = "observation"
+    compute_per_plan_call: int = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"model": self.model.spec.name, "weights": self.model.spec.weights, "execute": 1}
+
+    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
+        return None
+
+    def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
+        count = len(percept)
+        latents = self.model.encode(percept.visible_to(self.reads), None)
+        with only_values(latents):
+            values = to_numpy(self.model.policy(latents, None))
+        chosen = self.space.nearest(values)
+        return Decision(chosen[:, None], np.ones(count, np.int64), None, np.zeros(count, np.int64))
+
+
+def prior(environment: Environment, model: Any = None) -> Prior:
+    """The policy of a model that has one."""
+    if model is None:
+        raise BadInput("the policy prior needs a model with a policy of its own: --model FOLDER of a tdmpc2")
+    way, adapted = adapted_model(model)
+    if not able(adapted, ActsItself):
+        name = adapted.spec.name if way == "batched" else type(adapted).__name__
+        raise BadInput(f"{name} has no policy of its own, as prior needs; a tdmpc2 has one")
+    return Prior(actions_in_numbers(environment, adapted), adapted)

@@ -1,0 +1,92 @@
+"""How a checkpoint imagines, as the commands that take one are told."""
+
+import json
+
+import pytest
+
+from tests.models.tdmpc2.untrained import untrained_checkpoint
+from wmel import catalog
+from wmel.reports.records import read_record
+from wmel.training.checkpoints import write_checkpoint
+from wmel.training.recipes import gathered, recipe, trained
+
+ENV = "--env dmc:cartpole-swingup"
+SHORT = "--success reward>=0.6 --candidates 8"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A folder with a tdmpc2 and an mlp of the same world."""
+    folder, world = tmp_path_factory.mktemp("models"), catalog.environment("dmc:cartpole-swingup")
+    untrained_checkpoint(folder / "td", world)
+    how = recipe(world, "mlp", transitions=60, episode_steps=20, epochs=1)
+    made = trained(world, how, gathered(world, how))
+    write_checkpoint(folder / "mlp", made.model.network.state_dict(), made.card)
+    return folder
+
+
+def test_the_policy_of_a_checkpoint_is_run_alone(wmel_command, models):
+    line = f"run {ENV} --policy prior --model td --episodes 2 --horizon 4 --success reward>=0.6 --output prior.json"
+    done = wmel_command(*line.split(), cwd=models)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((models / "prior.json").read_text())
+    said = record["metadata"]
+    assert said["policy"] == "prior" and said["model"] == "tdmpc2" and said["planner"] is None
+    assert len(said["weights"]) == 64 and record["scorecard"]["average_compute_per_decision"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        (f"run {ENV} {SHORT} --policy cem --episodes 1 --horizon 2 --plan-horizon 3 --output run.json", "run.json"),
+        (
+            f"sweep {ENV} {SHORT} --policy cem --plan-horizons 2 --episodes-per-point 1 --episode-horizon 2 --output s",
+            "s",
+        ),
+        (f"cpg {ENV} {SHORT} --planner cem --episodes 2 --horizon 2 --plan-horizon 3 --output gap", "gap/td.json"),
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_a_checkpoint_plans_decoded_and_its_record_says_so(wmel_command, models, line, record):
+    done = wmel_command(*line.split(), "--model", "./td", "--rollout", "decoded", cwd=models)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((models / record).read_text())["metadata"]["model"] == "tdmpc2-decoded"
+
+
+def test_gradients_go_through_the_decoder_at_every_step(wmel_command, models):
+    """The same states and noise, another model."""
+    line = f"esnr {ENV} --model ./td --methods fog --states 4 --samples 4 --plan-horizon 3 --no-oracle --quiet"
+    values = {}
+    for way in ("latent", "decoded"):
+        done = wmel_command(*line.split(), "--rollout", way, "--output", way, cwd=models)
+        assert done.returncode == 0, done.stderr
+        (reading,) = read_record(models / way / "esnr.json").readings
+        values[way] = reading.per_state
+    assert values["latent"] != values["decoded"]
+
+
+MLP = "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imagines in one way"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (f"run {ENV} --policy cem --model ./mlp --rollout decoded", MLP),
+        (f"sweep {ENV} --policy cem --model ./mlp --rollout decoded", MLP),
+        (f"cpg {ENV} --success reward>=0.6 --model ./td --model ./mlp --rollout decoded", MLP),
+        (f"esnr {ENV} --model ./mlp --rollout decoded", MLP),
+        (f"run {ENV} --policy cem --model ./td --rollout spoken", "no rollout 'spoken'; known: latent, decoded"),
+        (
+            f"run {ENV} --policy cem --rollout decoded",
+            "--rollout is for checkpoints; the oracle imagines in its own way",
+        ),
+        (f"esnr {ENV} --model oracle --rollout decoded", "--rollout is for checkpoints; the oracle imagines in its"),
+        (f"run {ENV} --policy prior --model ./mlp", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
+        (f"run {ENV} --policy native --model ./mlp", "or a model with a policy of its own, such as a tdmpc2"),
+        (f"run {ENV} --policy prior", "the policy prior needs a model with a policy of its own"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused_in_one_line(wmel_command, models, line, words):
+    done = wmel_command(*line.split(), cwd=models)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("wmel: ")

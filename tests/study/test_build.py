@@ -1,0 +1,192 @@
+"""How the model of an arm imagines and acts, and what it is planned on."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.models.tdmpc2.untrained import untrained_checkpoint
+from tests.study.studies import LEARNED, written
+from wmel import catalog
+from wmel.analysis.study_arms import study_comparisons
+from wmel.errors import BadInput
+from wmel.study.build import Places
+from wmel.study.cells import cells_of
+from wmel.study.load import load_study
+from wmel.study.run import How, Watch, run_study
+from wmel.study.spec import read_study
+from wmel.study.store import Store
+from wmel.threads import limited_to
+from wmel.training.checkpoints import write_checkpoint
+from wmel.training.recipes import gathered, recipe, trained
+from wmel.training.restore import restored
+
+TDMPC2 = """
+name = "tdmpc2"
+episodes = 2
+block = 2
+horizon = 3
+
+[[environments]]
+name = "dmc:cartpole-swingup"
+
+[[criteria]]
+success = "reward>=0.6"
+
+[[models]]
+name = "latent"
+checkpoint = "td"
+
+[[models]]
+name = "decoded"
+checkpoint = "td"
+rollout = "decoded"
+
+[[models]]
+name = "own planner"
+checkpoint = "td"
+policy = "native"
+
+[[models]]
+name = "policy alone"
+checkpoint = "td"
+policy = "prior"
+
+[[planners]]
+name = "cem"
+candidates = 16
+plan_horizon = 4
+"""
+MODELS = ("latent", "decoded", "own planner", "policy alone")
+
+
+def run(path, folder, **how):
+    spec = read_study(path)
+    with limited_to(1):
+        return run_study(spec, cells_of(spec), Store(folder), How(**how), Watch())
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study of one checkpoint used in four ways, and its store."""
+    folder = tmp_path_factory.mktemp("tdmpc2")
+    path = written(folder, TDMPC2)
+    with limited_to(1):
+        untrained_checkpoint(folder / "td", catalog.environment("dmc:cartpole-swingup"))
+    summary = run(path, folder / "store")
+    assert summary.episodes == 2 * (2 + len(MODELS)) and not summary.failures
+    return path, folder / "store"
+
+
+def test_each_arm_imagines_and_acts_as_its_model_says(study):
+    runs = {one.cell.arm: one.run for one in load_study(study[1]).results if one.cell.seed == 0}
+    assert all(set(run.table["error"]) == {""} for run in runs.values())
+    assert [runs[arm].policy_name for arm in MODELS] == ["cem", "cem", "native", "prior"]
+    assert [runs[arm].policy_settings["model"] for arm in MODELS] == ["tdmpc2", "tdmpc2-decoded", "tdmpc2", "tdmpc2"]
+    assert len({runs[arm].policy_settings["weights"] for arm in MODELS}) == 1
+    assert len({tuple(runs[arm].table["return"]) for arm in MODELS}) == len(MODELS)
+    assert not runs["policy alone"].table["declared_compute"].any()
+
+
+def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(study, wmel_command):
+    compared = study_comparisons(load_study(study[1]).results)
+    (comparison,) = compared.comparisons
+    assert not compared.refused and comparison.arms.own_policies == {"own planner", "policy alone"}
+    done = wmel_command("report", str(study[1]), "--quiet")
+    assert done.returncode == 0 and not done.stderr
+    record = json.loads((study[1] / "results.json").read_text())
+    assert set(record["comparisons"][0]["gaps"]) == set(MODELS) and not record["refused"]
+
+
+@pytest.fixture(scope="module")
+def with_mlp(tmp_path_factory):
+    """A folder with a checkpoint of the maze."""
+    folder, world = tmp_path_factory.mktemp("mlp"), catalog.environment("maze_toy")
+    how = recipe(world, "mlp", epochs=1)
+    made = trained(world, how, gathered(world, how))
+    write_checkpoint(folder / "mlp", made.model.network.state_dict(), made.card)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        ("rollout = 'decoded'", "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imagines in one"),
+        ("rollout = 'latent'", "rollout 'latent' is for a model of kind tdmpc2; a model of kind mlp imagines in one"),
+        ("policy = 'prior'", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
+        ("policy = 'native'", "native needs an object with the four methods encode, rollout, score and plan, or a"),
+    ],
+)
+@pytest.mark.parametrize("model", ["trainer = 'mlp'\nepochs = 2", "checkpoint = 'mlp'"], ids=["trainer", "checkpoint"])
+def test_what_a_model_cannot_do_is_refused_before_anything_runs(with_mlp, tmp_path, model, use, words):
+    changed = LEARNED.replace('trainer = "mlp"\nepochs = 20\nseeds = [0, 1]', f"{model}\n{use}")
+    with pytest.raises(BadInput, match=f"^maze_toy/.*/mlp/seed-0: {words}"):
+        run(written(with_mlp, changed), tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_model_that_is_not_trained_yet_is_tried_where_it_will_be(tmp_path, wmel_command):
+    foreseen = wmel_command("study", str(written(tmp_path, LEARNED)), "--dry-run", "--device", "cpu")
+    assert foreseen.returncode == 0 and "2 models to train" in foreseen.stdout, foreseen.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--device cuda:99", "cuda:99 was asked for, and torch sees"),
+        ("--device abacus --dry-run", "no device is called 'abacus'; known: cpu, cuda"),
+    ],
+)
+def test_a_device_that_is_not_here_is_refused_before_anything_runs(tmp_path, wmel_command, options, words):
+    path = written(tmp_path, LEARNED)
+    done = wmel_command("study", str(path), "--output", str(tmp_path / "store"), *options.split())
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}"), done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "store").exists()
+
+
+def devices_changed(store, change):
+    """The provenance of every block of a checkpoint, changed; how many there are."""
+    files = [file for file in sorted(store.rglob("0*.json")) if json.loads(file.read_text())["cell"]["model"]]
+    for file in files:
+        said = json.loads(file.read_text())
+        change(said["provenance"])
+        file.write_text(json.dumps(said))
+    return len(files)
+
+
+def test_rows_say_their_device_and_those_that_do_not_were_made_on_a_cpu(study, tmp_path):
+    path, store = study[0], tmp_path / "store"
+    shutil.copytree(study[1], store)
+    assert {json.loads(file.read_text())["provenance"]["device"] for file in store.rglob("0*.json")} == {"cpu"}
+    assert devices_changed(store, lambda provenance: provenance.pop("device")) == len(MODELS)
+    assert run(path, store).episodes == 0
+
+
+def test_rows_of_two_devices_are_never_mixed(study, tmp_path):
+    """Stored on a GPU, gone on with on a CPU."""
+    path, store = study[0], tmp_path / "store"
+    shutil.copytree(study[1], store)
+    devices_changed(store, lambda provenance: provenance.update(device="cuda"))
+    more = written(path.parent, TDMPC2.replace("episodes = 2", "episodes = 4"), "more")
+    with pytest.raises(BadInput, match=r"^1 cells were made with other device \(cuda, now cpu\): run them again with"):
+        run(more, store, only="*/policy alone/*")
+    assert run(more, store, only="*/policy alone/*", when_changed="keep").episodes == 4
+    cells = [cell for cell in cells_of(read_study(more)) if cell.arm == "policy alone"]
+    blocks = [block for cell in cells for block in Store(store).blocks(cell)[0]]
+    assert len(blocks) == 2 and {block.said.provenance.device for block in blocks} == {"cpu"}
+    assert run(path, store, only="*coded/*", when_changed="keep").episodes == 0  # a whole one stands
+    assert run(path, store, only="*coded/*", when_changed="rerun").episodes == 2
+
+
+def test_the_device_is_that_of_checkpoints_alone(study):
+    """So that oracle and floor need not be run again."""
+    places = Places(study[1], study[0].parent, "cuda:1")
+    found = {cell.arm: places.device_of(cell) for cell in cells_of(read_study(study[0]))}
+    assert found == {"random": "cpu", "oracle": "cpu", **dict.fromkeys(MODELS, "cuda")}
+
+
+def test_a_checkpoint_is_restored_to_imagine_as_asked(study):
+    world, folder = catalog.environment("dmc:cartpole-swingup"), study[0].parent / "td"
+    ways = {way: restored(folder, world, rollout=way).spec for way in (None, "latent", "decoded")}
+    assert ways[None] == ways["latent"] and ways["decoded"].name == "tdmpc2-decoded"
+    assert ways["decoded"].weights == ways["latent"].weights
