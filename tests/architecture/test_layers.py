@@ -23,7 +23,23 @@ RUNNING = {"environments", "models", "planners", "perturbations", "policies", "c
 CANNOT_RUN = {"analysis", "reports"}
 GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
 LEARNING = ("checkpoints", "devices", "errors", "fit", "latent_mlp", "mlp", "networks", "open_loop")
-TDMPC2 = ("decoder", "draws", "graph", "learner", "official", "online", "play", "replay", "train")
+TDMPC2 = (
+    *(
+        "convert",
+        "decoder",
+        "draws",
+        "finish",
+        "graph",
+        "learner",
+        "memory",
+        "official",
+        "offline",
+        "online",
+        "play",
+        "replay",
+    ),
+    *("replay", "tensors", "train", "unfinished"),
+)
 NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference", "bootstrap")
 PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
 HOSTS = {  # guest -> files that may import it
@@ -46,7 +62,14 @@ HOSTS = {  # guest -> files that may import it
         *(f"training/tdmpc2/{name}.py" for name in TDMPC2),
     },
 }
-WRITERS = ("files.py", "reports/", "study/store.py", "training/checkpoints.py", "closed_loop/record.py")
+WRITERS = (
+    "files.py",
+    "reports/",
+    "study/store.py",
+    "training/checkpoints.py",
+    "training/stored_episodes.py",
+    "closed_loop/record.py",
+)
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}
 WRITING |= {"save", "savez", "savez_compressed", "save_file", "NamedTemporaryFile", "mkstemp", "mkdtemp"}
 

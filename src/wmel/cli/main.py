@@ -10,6 +10,7 @@ import typer
 from wmel.cli import (
     check,
     compare,
+    convert,
     cpg,
     doctor,
     esnr,
@@ -41,6 +42,7 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
 app.command("train", epilog=train.EXAMPLES)(train.train)
+app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.command("study", epilog=study.EXAMPLES)(study.study)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)

@@ -63,14 +63,24 @@ def trained_for(environment: Environment) -> dict[str, Any]:
     values = space.values.tolist() if isinstance(space, Finite) and space.values is not None else None
     names = list(space.names) if isinstance(space, Finite) else None
     actions = {"names": names, "values": values, "bounds": bounds}
-    return {"environment": spec.name, "observation": list(spec.observation), "actions": actions}
+    repeat = {} if spec.action_repeat == 1 else {"action_repeat": spec.action_repeat}
+    return {"environment": spec.name, "observation": list(spec.observation), "actions": actions, **repeat}
 
 
 def check_trained_for(environment: Environment, described: dict[str, Any]) -> None:
     """Refuse an environment that differs from the one a card describes."""
+    check_action_repeat(environment, described)
     for name, wanted in trained_for(environment).items():
         if described.get(name) != wanted:
             raise BadInput(
                 f"the checkpoint was trained on {described.get('environment')}, and this is {environment.spec.name}: "
                 f"its {name} is {described.get(name)}, here it is {wanted}"
             )
+
+
+def check_action_repeat(environment: Environment, described: dict[str, Any]) -> None:
+    """Refuse an environment whose decisions are of other length than those a card describes; none said means 1."""
+    then, now = described.get("action_repeat", 1), environment.spec.action_repeat
+    if then != now:
+        way_out = "leave out --action-repeat" if then == 1 else f"add --action-repeat {then}"
+        raise BadInput(f"the checkpoint was trained with action repeat {then}; here it is {now}: {way_out}")

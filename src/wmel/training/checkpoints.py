@@ -18,12 +18,27 @@ PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
 def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> None:
     """Write both files, the card last: a folder with a card is a whole checkpoint."""
+    owned = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
     try:
-        write_whole(folder / WEIGHTS, lambda path: save_file({k: v.contiguous() for k, v in weights.items()}, path))
+        write_whole(folder / WEIGHTS, lambda path: save_file(owned, path))
         card = {**card, "weights_sha256": sha256((folder / WEIGHTS).read_bytes()).hexdigest()}
         write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
+
+
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor], said: dict[str, str]) -> None:
+    """Tensors and what is said of them as one file."""
+    owned = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    try:
+        write_whole(path, lambda draft: save_file(owned, draft, said))
+    except OSError as error:
+        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def remove(path: Path) -> None:
+    """A file that has served."""
+    path.unlink(missing_ok=True)
 
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """TD-MPC2 behind the model contract: in latent space, or through the decoder at every step."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import torch
@@ -11,6 +11,7 @@ from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.models.in_parts import ROWS_AT_ONCE, InParts
 from wmel.models.observed import observed
+from wmel.models.rollout import step_by_step
 from wmel.models.tdmpc2.network import TDMPC2
 from wmel.models.tdmpc2.two_hot import expected
 from wmel.models.weights import weights_hash
@@ -60,7 +61,8 @@ class TDMPC2Model:
 
     @property
     def spec(self) -> WorldModelSpec:
-        return WorldModelSpec(self.name, "observation", "value", self._weights, ROWS_AT_ONCE)
+        name = f"{self.name}-decoded" if self._decodes else self.name
+        return WorldModelSpec(name, "observation", "value", self._weights, ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
         low = self.network.low
@@ -69,6 +71,10 @@ class TDMPC2Model:
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
         return self._in_parts(self._stepped, latents, self.network.scaled(actions))
+
+    def rollout(self, latents: Tensor, actions: Tensor) -> Tensor:
+        """As step by step, actions scaled all at once."""
+        return step_by_step(partial(self._in_parts, self._stepped), latents, self.network.scaled(actions))
 
     def decode(self, latents: Tensor) -> Tensor:
         return latents if self._decodes else self._in_parts(self.network.decoder, latents)

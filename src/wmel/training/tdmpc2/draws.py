@@ -27,6 +27,15 @@ class Draws:
             finally:
                 self._keep()
 
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """Where the sequence is, by name."""
+        return {"host": self._host, **{f"device{place}": state for place, state in enumerate(self._there)}}
+
+    def load(self, tensors: dict[str, torch.Tensor]) -> None:
+        """Go on from there; another kind of device begins its own sequence anew."""
+        self._host = tensors["host"]
+        self._there = [tensors.get(f"device{place}", state) for place, state in enumerate(self._there)]
+
     def _keep(self) -> None:
         self._host = torch.get_rng_state()
         self._there = [torch.cuda.get_rng_state(device) for device in self._devices]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from wmel.models.tdmpc2.network import TDMPC2
 from wmel.models.tdmpc2.two_hot import expected, surprise
 from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.tensors import load_optimiser, optimiser_tensors, prefixed, under
 
 LEAST_SCALE, SLOW = 1.0, 0.01
 LOSSES = ("consistency", "reward", "value", "policy", "total")
@@ -55,6 +56,28 @@ class Learner:
             for target, source in pairs:
                 target.lerp_(source, self.settings.follow)
             self.broken += 1 - (torch.isfinite(self.losses).all() & torch.isfinite(rewards).all()).float()
+
+    def named_losses(self) -> dict[str, float]:
+        """Of the last update."""
+        return dict(zip(LOSSES, self.losses.tolist(), strict=True))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that learning changes, by name."""
+        return {
+            "scale": self.scale,
+            **prefixed("network", self.network.state_dict()),
+            **prefixed("targets", self.targets.state_dict()),
+            **prefixed("optimiser", optimiser_tensors(self.optimiser)),
+            **prefixed("policy_optimiser", optimiser_tensors(self.policy_optimiser)),
+        }
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from there."""
+        self.scale.copy_(tensors["scale"])
+        self.network.load_state_dict(under("network", tensors))
+        self.targets.load_state_dict(under("targets", tensors))
+        load_optimiser(self.optimiser, under("optimiser", tensors))
+        load_optimiser(self.policy_optimiser, under("policy_optimiser", tensors))
 
     def targets_of(self, observations: Tensor, rewards: Tensor) -> tuple[Tensor, Tensor]:
         """Latents of what came next [H,n,Z], and what the values should have been [H,n]."""

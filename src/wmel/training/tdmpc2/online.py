@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,21 +17,13 @@ from wmel.training.card import Trained
 from wmel.training.collect import gives_reward
 from wmel.training.seeds import TRAINING
 from wmel.training.tdmpc2.draws import Draws
-from wmel.training.tdmpc2.graph import WARM_UPS, captured
-from wmel.training.tdmpc2.learner import LOSSES, Learner
+from wmel.training.tdmpc2.learner import Learner
+from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.replay import Replay
 from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
-
-
-@dataclass(frozen=True)
-class Moment:
-    """How a training stands."""
-
-    updates: int
-    transitions: int
-    seconds: float
-    mean_return: float | None  # of the round that just ended
-    losses: dict[str, float]
+from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.tdmpc2.unfinished import Unfinished
+from wmel.training.tdmpc2.updates import Updates
 
 
 class Diverged(BadInput):
@@ -45,7 +37,9 @@ class Diverged(BadInput):
 class Training:
     """Environments, replay and learner; `run` goes on until the updates asked for are done."""
 
-    def __init__(self, environment: Environment, settings: TDMPC2Settings, device: torch.device):
+    def __init__(
+        self, environment: Environment, settings: TDMPC2Settings, device: torch.device, stops: tuple[int, ...] = ()
+    ):
         self.space = _checked(environment)
         self.environment, self.settings, self.device = environment, settings, device
         self.length, width = environment.spec.max_steps, len(environment.spec.observation)
@@ -54,30 +48,62 @@ class Training:
             network = TDMPC2(
                 width, self.space.width, SIZES[settings.size], settings.activation, settings.latent_norm
             ).to(device)  # fmt: skip
-        on_gpu = device.type == "cuda"
-        self.learner = Learner(network, settings, discount_of(self.length), capturable=on_gpu)
+        self.learner = Learner(network, settings, discount_of(self.length), capturable=device.type == "cuda")
         steps = -(-settings.updates // settings.updates_per_step) + -(-settings.seed_steps // settings.envs)
         rounds = -(-(steps + settings.horizon) // self.length) + 1
         size = (rounds, self.length, settings.envs)
         self.replay = Replay.blank(*size, width, self.space.width, settings.horizon, device)
         self.middle = torch.as_tensor((self.space.low + self.space.high) / 2, device=device)
         self.reach = torch.as_tensor((self.space.high - self.space.low) / 2, device=device)
-        self.updates = self.episodes = 0
-        self._update: Callable[[], None] | None = None
+        self.episodes, self.curve = 0, list[Moment]()
+        self._stops = stops  # updates after which something is done with the weights as they are
+        self._updates = Updates(self.learner, self.replay)
         self._best: tuple[float, dict[str, torch.Tensor]] | None = None
 
-    def run(self, tell: Callable[[Moment], None] = lambda moment: None) -> None:
-        """Play rounds of episodes, updating as they go; `tell` is called when a round ends."""
-        begin = time.perf_counter()
-        with self.draws.going_on():
-            while self.updates < self.settings.updates:
-                returns, learned = self._round()
-                self._check(self.learner.broken.item() > 0)
-                done = self.replay.step == self.length
-                mean = float(returns.mean()) if done else None
-                tell(Moment(self.updates, self._played, time.perf_counter() - begin, mean, self._losses))
-                if mean is not None and learned:
-                    self._rate(mean)
+    @property
+    def updates(self) -> int:
+        return self._updates.done
+
+    def run(
+        self,
+        tell: Callable[[Moment], None] = lambda moment: None,
+        reached: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Play rounds of episodes, updating as they go; `tell` is called when a round ends, `reached` at each stop."""
+        begin = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0)
+        while self.updates < self.settings.updates:
+            with self.draws.going_on():
+                returns, learned = self._round(reached)
+            self._check(self.learner.broken.item() > 0)
+            mean = float(returns.mean()) if self.replay.step == self.length else None
+            if mean is not None and learned:
+                self._rate(mean)
+            self.curve.append(
+                Moment(self.updates, self.transitions, time.perf_counter() - begin, mean, self.learner.named_losses())
+            )
+            tell(self.curve[-1])
+
+    def unfinished(self, asked: dict[str, Any]) -> Unfinished:
+        """Where it stands at the end of a round."""
+        best, weights = self._best or (None, {})
+        tensors = {
+            **prefixed("learner", self.learner.tensors()),
+            **prefixed("draws", self.draws.tensors()),
+            **prefixed("best", weights),
+        }
+        rounds = self.replay.round + (self.replay.step == self.length)
+        return Unfinished(asked, tensors, self.updates, self.episodes, rounds, best, self.curve)
+
+    def go_on(self, start: Unfinished, round_of: Callable[[int], tuple[np.ndarray, ...]]) -> None:
+        """Take up one that stopped, with the rounds of episodes it had played."""
+        self.learner.load(under("learner", start.tensors))
+        self.draws.load(under("draws", start.tensors))
+        if start.best_return is not None:
+            weights = {name: value.to(self.device) for name, value in under("best", start.tensors).items()}
+            self._best = start.best_return, weights
+        for place in range(start.rounds):
+            self.replay.put(place, round_of(place))
+        self._updates.done, self.episodes, self.curve = start.updates, start.episodes, list(start.curve)
 
     def best(self) -> tuple[float | None, dict[str, torch.Tensor]]:
         """The weights at the end of the round of episodes that returned most, and what it returned.
@@ -86,7 +112,7 @@ class Training:
         """
         return self._best or (None, self.learner.network.state_dict())
 
-    def _round(self) -> tuple[np.ndarray, bool]:
+    def _round(self, reached: Callable[[], None]) -> tuple[np.ndarray, bool]:
         """Returns [E] of one episode in every environment, and whether updates were done at every step."""
         first = (TRAINING + self.settings.seed) * EPISODES_PER_SEED
         states = self.environment.reset(first + self.episodes + np.arange(self.settings.envs))
@@ -97,7 +123,7 @@ class Training:
         for _ in range(self.length):
             actions = self._actions(seen)
             executed = self._executed(actions)
-            learned &= self._learn()
+            learned &= self._learn(reached)
             after = self.environment.step(states, executed)
             rewards = self.environment.quantities(states, executed, after)["reward"]
             states, returns = after, returns + rewards
@@ -110,7 +136,7 @@ class Training:
     @torch.no_grad()
     def _actions(self, seen: torch.Tensor) -> torch.Tensor:
         """Uniform while seeding, then drawn from the policy: [E,A] in (-1, 1)"""
-        if self._played < self.settings.seed_steps:
+        if self.transitions < self.settings.seed_steps:
             return torch.rand(self.settings.envs, self.space.width, device=self.device) * 2 - 1
         network = self.learner.network
         mean, log_deviation = network.policy_of(network.encode(seen))
@@ -125,26 +151,21 @@ class Training:
 
     def _check(self, broken: bool) -> None:
         if broken:
-            losses = ", ".join(f"{name} {value:.3g}" for name, value in self._losses.items())
+            losses = ", ".join(f"{name} {value:.3g}" for name, value in self.learner.named_losses().items())
             raise Diverged(f"a loss became NaN or infinite by update {self.updates}: {losses}")
 
-    def _learn(self) -> bool:
+    def _learn(self, reached: Callable[[], None]) -> bool:
         """The updates of one step, or none while there is too little to learn from."""
         settings, replay = self.settings, self.replay
-        if self._played < settings.seed_steps or (replay.round == 0 and replay.step < settings.horizon):
+        if self.transitions < settings.seed_steps or (replay.round == 0 and replay.step < settings.horizon):
             return False
         wanted = min(self.updates + settings.updates_per_step, settings.updates)
-        while self.updates < wanted:
-            if self._update is None and self.device.type == "cuda" and settings.updates - self.updates >= WARM_UPS:
-                self._update = captured(self._one)
-                self.updates += WARM_UPS
-            else:
-                (self._update or self._one)()
-                self.updates += 1
+        for stop in self._stops:
+            if self.updates < stop <= wanted:
+                self._updates.until(stop, at_most=stop)
+                reached()
+        self._updates.until(wanted, at_most=min([stop for stop in self._stops if stop > wanted] or [settings.updates]))
         return True
-
-    def _one(self) -> None:
-        self.learner.update(*self.replay.sample(self.settings.batch))
 
     def _rate(self, mean_return: float) -> None:
         if math.isfinite(mean_return) and (self._best is None or mean_return >= self._best[0]):
@@ -152,13 +173,9 @@ class Training:
             self._best = mean_return, weights
 
     @property
-    def _played(self) -> int:
-        """Transitions so far."""
+    def transitions(self) -> int:
+        """So far."""
         return (self.replay.round * self.length + self.replay.step) * self.settings.envs
-
-    @property
-    def _losses(self) -> dict[str, float]:
-        return dict(zip(LOSSES, self.learner.losses.tolist(), strict=True))
 
     def _tensor(self, numbers: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(numbers, dtype=torch.float32).to(self.device, non_blocking=True)

@@ -51,6 +51,19 @@ class Replay:
         made.step = length
         return made
 
+    def put(self, place: int, parts: tuple[np.ndarray, ...]) -> None:
+        """A round that was played before: observations [L+1,E,O], actions [L,E,A], rewards [L,E]."""
+        tensors = (self.observations, self.actions, self.rewards)
+        if [part.shape for part in parts] != [tuple(tensor.shape[1:]) for tensor in tensors]:
+            raise BadInput(f"round {place} of the episodes is of other shapes: {[part.shape for part in parts]}")
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor[place].copy_(torch.as_tensor(part))
+        self.round, self.step = place, self.length
+
+    def taken(self, place: int) -> tuple[np.ndarray, ...]:
+        """A round, on the host."""
+        return tuple(part[place].cpu().numpy() for part in (self.observations, self.actions, self.rewards))
+
     @property
     def length(self) -> int:
         return self.actions.shape[1]

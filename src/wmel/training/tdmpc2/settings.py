@@ -31,6 +31,7 @@ class TDMPC2Settings:
     value: float = 0.1
     entropy: float = 1e-4
     decoder_steps: int = 5_000  # of fitting the decoder afterwards; the documents'
+    half: bool = False  # whether the finished weights are rounded to half precision
     seed: int = 0
     threads: int = 1
 
@@ -42,6 +43,7 @@ class TDMPC2Settings:
         require(self.latent_norm in known, f"latent_norm must be one of {', '.join(known)}", self.latent_norm)
         for name in WHOLE:
             require_whole(getattr(self, name), name.replace("_", " "))
+        require(isinstance(self.half, bool), "half must be true or false", self.half)
         require_whole(self.seed, "seed", at_least=0)
         require_share(self.learning_rate, "the learning rate")
         for name in ("decay", "follow"):

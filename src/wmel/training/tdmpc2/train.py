@@ -1,30 +1,30 @@
 """Training a TD-MPC2 in an environment: learn, then a decoder, then measure, then the card."""
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.environment import Environment
 from wmel.contract.spaces import Box, Finite
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
-from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.threads import limited_to
-from wmel.training.card import Trained, trained_for
+from wmel.training.card import Trained, check_action_repeat, trained_for
 from wmel.training.seeds import TRAINING
-from wmel.training.tdmpc2.decoder import decoder_pairs, fit_decoder
-from wmel.training.tdmpc2.draws import Draws
-from wmel.training.tdmpc2.online import Diverged, Moment, Training
+from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
+from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.memory import enough_memory
+from wmel.training.tdmpc2.moment import Moment
+from wmel.training.tdmpc2.online import Diverged, Training
 from wmel.training.tdmpc2.play import played
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
-from wmel.versions import versions_in_use
+from wmel.training.tdmpc2.settings import TDMPC2Settings
 
-DECODER_EPISODES, MEASURED_EPISODES = 10, 64
+MEASURED_EPISODES = 64
 PLAYED = 50_000  # training episodes have lower numbers
 BEST, LAST = "of the round of episodes that returned most", "the last: no round had updates from beginning to end"
 
@@ -34,80 +34,100 @@ def train_tdmpc2(
     settings: TDMPC2Settings,
     device: torch.device,
     tell: Callable[[Moment], None] = lambda moment: None,
+    keeper: Keeper | None = None,
 ) -> Trained:
     """Learn online, fit the decoder to the policy's own episodes, and measure its return and errors on others.
 
-    Raises Diverged where a loss is no number; the error holds what the best weights so far make, if there are any.
+    With a keeper, episodes and checkpoints on the way are kept, and one that was killed goes on. Raises Diverged where
+    a loss is no number; the error holds what the best weights so far make, if there are any.
     """
-    training, curve = Training(environment, settings, device), []
-
-    def keep(moment: Moment) -> None:
-        curve.append(moment)
-        tell(moment)
-
-    with limited_to(settings.threads):
+    with limited_to(settings.threads), enough_memory(settings):
+        stops = () if keeper is None else keeper.stops(settings.updates)
+        training = Training(environment, settings, device, stops)
+        told = tell if keeper is None else _kept(training, keeper, tell)
         try:
-            training.run(keep)
+            training.run(told, lambda: None if keeper is None else keeper.checkpoint(training.updates, _now(training)))
         except Diverged as error:
             rated = training.best()[0] is not None
-            raise Diverged(str(error), _finished(training, curve, str(error)) if rated else None) from error
-        return _finished(training, curve, None)
+            raise Diverged(str(error), _best(training, str(error)) if rated else None) from error
+        return _best(training, None)
 
 
-def _finished(training: Training, curve: list[Moment], diverged: str | None) -> Trained:
-    """The best weights of a training with a decoder, and their card."""
-    environment, settings, device = training.environment, training.settings, training.device
-    with Draws(settings.seed, device).going_on():
-        networks = blank_tdmpc2(environment, settings).to(device)
+def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) -> Callable[[Moment], None]:
+    """Take up what a keeper has of an unfinished training; then, when a round ends, keep it and tell of it."""
+    described = _described(training.environment)
+    asked = {"model": described, **asdict(training.settings)}
+    start = keeper.found(asked)
+    if start is None:
+        keeper.episodes.begin(described)
+    else:
+        training.go_on(start, keeper.episodes.round)
+
+    def told(moment: Moment) -> None:
+        replay = training.replay
+        if replay.step == replay.length:
+            keeper.episodes.add(replay.round, *replay.taken(replay.round))
+            keeper.note(lambda: training.unfinished(asked))
+        tell(moment)
+
+    return told
+
+
+def _best(training: Training, diverged: str | None) -> Trained:
     best, weights = training.best()
-    networks.agent.load_state_dict(weights)
-    networks.agent.requires_grad_(False).eval()
+    return _finished(training, weights, {"weights": LAST if best is None else BEST, "return": best}, diverged)
+
+
+def _now(training: Training) -> Trained:
+    weights = {name: value.clone() for name, value in training.learner.network.state_dict().items()}
+    return _finished(training, weights, {"weights": f"of update {training.updates}", "return": None}, None)
+
+
+def _finished(training: Training, weights: dict[str, Tensor], kept: dict[str, Any], diverged: str | None) -> Trained:
+    """Weights of a training with a decoder, and their card."""
+    return measured(
+        training.environment,
+        training.settings,
+        training.device,
+        weights,
+        data={"transitions": training.transitions, "episodes": training.episodes},
+        kept=kept,
+        updates=training.updates,
+        curve=training.curve,
+        diverged=diverged,
+    )
+
+
+def measured(
+    environment: Environment,
+    settings: TDMPC2Settings,
+    device: torch.device,
+    weights: dict[str, Tensor],
+    **said: Any,
+) -> Trained:
+    """Weights with a decoder fitted to episodes of their policy, measured on others; `said` is for the card."""
+    networks = with_weights(lambda: blank_tdmpc2(environment, settings), weights, settings, device)
     seeds = episode_seeds(TRAINING + settings.seed, PLAYED + DECODER_EPISODES + MEASURED_EPISODES)[PLAYED:]
-    own = played(environment, networks, seeds[:DECODER_EPISODES])
-    pairs = decoder_pairs(networks, own.observations, own.actions)
-    error = fit_decoder(networks, *pairs, settings.seed, settings.decoder_steps)
-    others = played(environment, networks, seeds[DECODER_EPISODES:])
-    latents, seen = decoder_pairs(networks, others.observations, others.actions)
-    with torch.no_grad():
-        held_out = float((networks.decoder(latents) - seen).square().mean())
-    card = {
-        "model": {"kind": "tdmpc2", **trained_for(environment), **_shape_of(settings)},
-        "environment": environment.spec.name,
-        "init": environment.spec.init,
-        "data": {"transitions": curve[-1].transitions, "episodes": training.episodes},
-        "errors": {"decoder_mse": _number(error), "held_out_decoder_mse": _number(held_out)},
-        "kept": {"weights": LAST if best is None else BEST, "return": best},
-        "policy_return": {
-            "mean": _number(others.returns.mean()),
-            "deviation": _number(others.returns.std(ddof=1)),
-            "episodes": MEASURED_EPISODES,
-        },
-        "fit": {
-            **asdict(settings),
-            "discount": training.learner.discount,
-            "device": device.type,
-            "updates_taken": training.updates,
-            "diverged": diverged,
-        },
-        "curve": [asdict(moment) for moment in curve],
-        "versions": versions_in_use(),
-    }
+    own, others = (played(environment, networks, some) for some in (seeds[:DECODER_EPISODES], seeds[DECODER_EPISODES:]))
+    errors = decoder_of(networks, (own.observations, own.actions), (others.observations, others.actions), settings)
+    described, steps = _described(environment), environment.spec.max_steps
+    card = card_of_tdmpc2(described, settings, device, errors=errors, returns=others.returns, steps=steps, **said)
     return Trained(tdmpc2_model(environment, networks), card)
+
+
+def _described(environment: Environment) -> dict[str, Any]:
+    return {**trained_for(environment), "init": environment.spec.init}
 
 
 def blank_tdmpc2(environment: Environment, settings: TDMPC2Settings) -> Decoded:
     """Networks of the right size for what an environment observes and does."""
-    space = environment.spec.actions
+    spec, space = environment.spec, environment.spec.actions
     if isinstance(space, Box):
         low, high = space.low, space.high
     else:
         width = 1 if space.values is None else space.values.shape[1]
         low, high = -np.ones(width), np.ones(width)
-    network = TDMPC2(
-        len(environment.spec.observation), len(low), SIZES[settings.size], settings.activation, settings.latent_norm
-    )
-    bounds = (torch.as_tensor(bound, dtype=torch.float32) for bound in (low, high))
-    return Decoded(network, *bounds, discount=discount_of(environment.spec.max_steps))
+    return networks_for(len(spec.observation), low, high, spec.max_steps, settings)
 
 
 def tdmpc2_model(environment: Environment, networks: Decoded) -> TDMPC2Model:
@@ -117,6 +137,7 @@ def tdmpc2_model(environment: Environment, networks: Decoded) -> TDMPC2Model:
 
 def check_tdmpc2(environment: Environment, described: dict[str, Any]) -> None:
     """Refuse an environment that observes something else, or whose actions have another width."""
+    check_action_repeat(environment, described)
     spec = environment.spec
     if described.get("observation") != list(spec.observation):
         raise BadInput(
@@ -132,12 +153,3 @@ def check_tdmpc2(environment: Environment, described: dict[str, Any]) -> None:
             f"the checkpoint was trained on {described.get('environment')} with actions of {width} numbers; those of "
             f"{spec.name} have {here}"
         )
-
-
-def _shape_of(settings: TDMPC2Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in ("size", "activation", "latent_norm")}
-
-
-def _number(value: float) -> float | None:
-    """As a card holds it: JSON has no NaN."""
-    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,134 @@
+"""Episodes on disk, a file per round: what a training played, kept for other models and to go on from."""
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from wmel.errors import BadInput, CannotWrite
+from wmel.files import write_whole
+from wmel.training.collect import Collected
+from wmel.training.transitions import Transitions
+
+DESCRIPTION, ROUND = "episodes.json", "round-{:05d}.safetensors"
+PARTS = ("observations", "actions", "rewards")
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """Whole episodes of one length, and what they were played in."""
+
+    observations: np.ndarray  # [E,L+1,O]
+    actions: np.ndarray  # [E,L,A] from -1 to 1, the ends of their range
+    rewards: np.ndarray  # [E,L]
+    described: dict[str, Any]  # as the card of a checkpoint says it of the environment
+    sha256: str
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The range of the actions: [A], [A]"""
+        low, high = self.described["actions"]["bounds"]
+        return np.array(low, np.float32), np.array(high, np.float32)
+
+    @property
+    def own_actions(self) -> np.ndarray:
+        """[E,L,A] in their own units."""
+        low, high = self.bounds
+        return low + (self.actions + 1) / 2 * (high - low)
+
+    def collected(self, transitions: int, seed: int) -> Collected:
+        """So many transitions of episodes drawn at random, and a tenth as many episodes beside them held out."""
+        count, length = self.rewards.shape
+        wanted = -(-transitions // length)
+        apart = max(1, wanted // 10)
+        if wanted + apart > count:
+            raise BadInput(
+                f"{transitions} transitions are {wanted} episodes and {apart} held out; the stored data have {count}"
+            )
+        order = np.random.default_rng(seed).permutation(count)
+        training = Transitions.of(self._recorded(order[:wanted])).first(transitions)
+        return Collected(training, self._recorded(order[wanted : wanted + apart]))
+
+    def _recorded(self, which: np.ndarray) -> dict[str, np.ndarray]:
+        """As a recording of the closed loop has them."""
+        seen, length = self.observations[which], self.rewards.shape[1]
+        return {
+            "observations": seen[:, :-1],
+            "actions": self.own_actions[which],
+            "next_observations": seen[:, 1:],
+            "rewards": self.rewards[which],
+            "steps": np.full(len(which), length),
+        }
+
+
+@dataclass(frozen=True)
+class EpisodesFolder:
+    """A folder of episodes."""
+
+    path: Path
+
+    def begin(self, described: dict[str, Any]) -> None:
+        """Say what is going to be played; rounds of another training are removed."""
+        try:
+            for old in self.path.glob(ROUND.format(0).replace("00000", "*")):
+                old.unlink()
+            text = json.dumps(described, indent=1) + "\n"
+            write_whole(self.path / DESCRIPTION, lambda path: path.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
+
+    def add(self, place: int, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> None:
+        """One round: observations [L+1,E,O], actions from -1 to 1 [L,E,A], rewards [L,E]."""
+        parts: list[np.ndarray] = [np.ascontiguousarray(part) for part in (observations, actions, rewards)]
+        arrays = {str(name): part for name, part in zip(PARTS, parts, strict=True)}
+        try:
+            write_whole(self.path / ROUND.format(place), lambda path: save_file(arrays, path))
+        except OSError as error:
+            raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
+
+    def round(self, place: int) -> tuple[np.ndarray, ...]:
+        """What was added."""
+        path = self.path / ROUND.format(place)
+        try:
+            arrays = load_file(path)
+            return tuple(arrays[name] for name in PARTS)
+        except (OSError, SafetensorError, KeyError) as error:
+            raise BadInput(f"cannot read the episodes {path}: {' '.join(str(error).split())}") from error
+
+    def read(self) -> Episodes:
+        """Every round that is there."""
+        described, files = self._described(), sorted(self.path.glob(ROUND.format(0).replace("00000", "*")))
+        if not files:
+            raise BadInput(f"{self.path} has no finished round of episodes")
+        rounds = [self.round(int(file.stem.removeprefix("round-"))) for file in files]
+        if len({tuple(part.shape for part in one) for one in rounds}) > 1:
+            raise BadInput(f"the rounds of {self.path} are of different shapes")
+        observations, actions, rewards = (
+            np.concatenate(part, axis=1).swapaxes(0, 1) for part in zip(*rounds, strict=True)
+        )
+        widths = len(described["observation"]), len(described["actions"]["bounds"][0])
+        shapes = (len(rewards), rewards.shape[1] + 1, widths[0]), (*rewards.shape, widths[1])
+        if (observations.shape, actions.shape) != shapes:
+            raise BadInput(f"the episodes of {self.path} are not what {DESCRIPTION} says: {observations.shape}")
+        for name, array in zip(PARTS, (observations, actions, rewards), strict=True):
+            if not np.isfinite(array).all():
+                raise BadInput(f"the episodes of {self.path} are broken: {name} hold NaN or infinity")
+        digest = sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
+        return Episodes(observations, actions, rewards, described, digest)
+
+    def _described(self) -> dict[str, Any]:
+        path = self.path / DESCRIPTION
+        try:
+            described = json.loads(path.read_text(encoding="utf-8"))
+            (low, high), names = described["actions"]["bounds"], described["observation"]
+            assert len(low) == len(high) and isinstance(names, list) and isinstance(described["environment"], str)
+        except OSError as error:
+            raise BadInput(f"{self.path} holds no episodes: cannot read {DESCRIPTION}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, AssertionError) as error:
+            raise BadInput(f"{path} does not describe what episodes were played in") from error
+        return described

@@ -1,0 +1,112 @@
+"""From learned weights to a model: a decoder is fitted to whole episodes, and the card says what came of it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from wmel.models.tdmpc2.model import Decoded
+from wmel.models.tdmpc2.network import SIZES, TDMPC2
+from wmel.training.card import Trained
+from wmel.training.tdmpc2.decoder import decoder_pairs, fit_decoder
+from wmel.training.tdmpc2.draws import Draws
+from wmel.training.tdmpc2.moment import Moment
+from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+from wmel.versions import versions_in_use
+
+DECODER_EPISODES = 10
+Pair = tuple[np.ndarray, np.ndarray]  # what was seen and what was done
+
+
+def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Settings) -> Decoded:
+    """Networks for observations so wide, actions in such a range, and episodes of so many decisions."""
+    network = TDMPC2(observation, len(low), SIZES[settings.size], settings.activation, settings.latent_norm)
+    bounds = (torch.as_tensor(bound, dtype=torch.float32) for bound in (low, high))
+    return Decoded(network, *bounds, discount=discount_of(steps))
+
+
+def with_weights(
+    blank: Callable[[], Decoded], weights: dict[str, Tensor], settings: TDMPC2Settings, device: torch.device
+) -> Decoded:
+    """Networks that learn no more, but for their decoder."""
+    with Draws(settings.seed, device).going_on():
+        networks = blank().to(device)
+    networks.agent.load_state_dict(weights)
+    if settings.half:
+        round_to_half(networks.agent)
+    networks.agent.requires_grad_(False).eval()
+    return networks
+
+
+@torch.no_grad()
+def round_to_half(network: nn.Module) -> None:
+    """Weights that half precision can hold, so that a checkpoint of half the size is the same model."""
+    for weight in network.parameters():
+        weight.copy_(weight.half())
+
+
+def stored_weights(made: Trained) -> dict[str, Tensor]:
+    """As a checkpoint holds them."""
+    network = made.model.network
+    learned = {name for name, _ in network.named_parameters()} if made.card["fit"]["half"] else set()
+    return {name: value.half() if name in learned else value for name, value in network.state_dict().items()}
+
+
+def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2Settings) -> dict[str, float | None]:
+    """Fit the decoder to episodes [E,L+1,O], [E,L,A]; its mean squared error on these and on others."""
+    error = fit_decoder(networks, *decoder_pairs(networks, *episodes), settings.seed, settings.decoder_steps)
+    if settings.half:
+        round_to_half(networks.decoder)
+    latents, seen = decoder_pairs(networks, *others)
+    with torch.no_grad():
+        held_out = float((networks.decoder(latents) - seen).square().mean())
+    return {"decoder_mse": _number(error), "held_out_decoder_mse": _number(held_out)}
+
+
+def card_of_tdmpc2(
+    described: dict[str, Any],
+    settings: TDMPC2Settings,
+    device: torch.device,
+    *,
+    data: dict[str, Any],
+    errors: dict[str, Any],
+    kept: dict[str, Any],
+    returns: np.ndarray | None,
+    updates: int,
+    steps: int,
+    curve: list[Moment],
+    diverged: str | None = None,
+) -> dict[str, Any]:
+    """What is to be said of a trained one; `described` is what its environment is, `steps` the decisions it has."""
+    shape = {name: getattr(settings, name) for name in ("size", "activation", "latent_norm")}
+    described = dict(described)
+    measured = None if returns is None else {
+        "mean": _number(returns.mean()), "deviation": _number(returns.std(ddof=1)), "episodes": len(returns)
+    }  # fmt: skip
+    return {
+        "environment": described["environment"],
+        "init": described.pop("init", None),
+        "model": {"kind": "tdmpc2", **described, **shape},
+        "data": data,
+        "errors": errors,
+        "kept": kept,
+        "policy_return": measured,
+        "fit": {
+            **asdict(settings),
+            "discount": discount_of(steps),
+            "device": device.type,
+            "updates_taken": updates,
+            "diverged": diverged,
+        },
+        "curve": [asdict(moment) for moment in curve],
+        "versions": versions_in_use(),
+    }
+
+
+def _number(value: float) -> float | None:
+    """As a card holds it: JSON has no NaN."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,66 @@
+"""What of a training is on disk while it goes on: its episodes, where it stands, and checkpoints on the way."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wmel.errors import require_whole
+from wmel.training.card import Trained
+from wmel.training.checkpoints import remove, write_checkpoint
+from wmel.training.stored_episodes import EpisodesFolder
+from wmel.training.tdmpc2.finish import stored_weights
+from wmel.training.tdmpc2.unfinished import FILE, Unfinished
+
+EPISODES, CHECKPOINTS = "episodes", "checkpoints"
+SECONDS_BETWEEN_SAVINGS = 30.0
+
+
+@dataclass(eq=False)
+class Keeper:
+    """Of one training, in the folder its checkpoint will be in."""
+
+    folder: Path
+    checkpoints: int = 0  # on the way, evenly spaced in the logarithm of the updates
+    seconds: float = SECONDS_BETWEEN_SAVINGS
+    begun: int = 0  # updates that were done before this process took it up
+    saved: int | None = None  # the updates a training that is killed now goes on from
+    _last: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self):
+        require_whole(self.checkpoints, "the number of checkpoints", at_least=0)
+
+    @property
+    def episodes(self) -> EpisodesFolder:
+        return EpisodesFolder(self.folder / EPISODES)
+
+    def stops(self, updates: int) -> tuple[int, ...]:
+        """After which updates there is a checkpoint: from the first to the last."""
+        spaced = np.geomspace(1, updates, self.checkpoints) if self.checkpoints > 1 else [updates] * self.checkpoints
+        return tuple(sorted({round(float(one)) for one in spaced}))
+
+    def found(self, asked: dict[str, Any]) -> Unfinished | None:
+        """A training in the folder that did not end, if there is one."""
+        start = Unfinished.found(self.folder, asked)
+        if start is not None:
+            self.begun = self.saved = start.updates
+        return start
+
+    def note(self, unfinished: Callable[[], Unfinished]) -> None:
+        """Where it stands, now and then."""
+        if time.monotonic() - self._last >= self.seconds:
+            now = unfinished()
+            now.write(self.folder)
+            self.saved, self._last = now.updates, time.monotonic()
+
+    def checkpoint(self, updates: int, made: Trained) -> None:
+        """One on the way."""
+        write_checkpoint(self.folder / CHECKPOINTS / f"{updates:07d}", stored_weights(made), made.card)
+
+    def finish(self, made: Trained) -> None:
+        """The training is over: its checkpoint, and nothing to go on from."""
+        write_checkpoint(self.folder, stored_weights(made), made.card)
+        remove(self.folder / FILE)

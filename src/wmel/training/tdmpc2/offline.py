@@ -1,0 +1,135 @@
+"""Training a TD-MPC2 on stored episodes, with no environment."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+import torch
+
+from wmel.errors import BadInput
+from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+from wmel.threads import limited_to
+from wmel.training.card import Trained
+from wmel.training.stored_episodes import Episodes
+from wmel.training.tdmpc2.draws import Draws
+from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
+from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.learner import Learner
+from wmel.training.tdmpc2.memory import enough_memory
+from wmel.training.tdmpc2.moment import Moment
+from wmel.training.tdmpc2.online import Diverged
+from wmel.training.tdmpc2.replay import Replay
+from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.tdmpc2.unfinished import Unfinished
+from wmel.training.tdmpc2.updates import Updates
+
+UPDATES_BETWEEN_LOOKS = 500
+
+
+class OfflineTraining:
+    """Stored episodes and a learner; `run` goes on until the updates asked for are done."""
+
+    def __init__(self, episodes: Episodes, settings: TDMPC2Settings, device: torch.device):
+        if len(episodes.rewards) < 2:
+            raise BadInput("one stored episode is too little: a decoder is fitted to some and measured on others")
+        self.episodes, self.settings, self.device = episodes, settings, device
+        self.length = episodes.rewards.shape[1]
+        self.draws = Draws(settings.seed, device)
+        with self.draws.going_on():
+            network = self._blank().agent.to(device)
+        self.learner = Learner(network, settings, discount_of(self.length), capturable=device.type == "cuda")
+        arrays = episodes.observations, episodes.actions, episodes.rewards
+        self.updates = Updates(self.learner, Replay.of(*arrays, settings.horizon, device))
+        self.curve: list[Moment] = []
+
+    def run(self, tell: Callable[[Moment], None], stops: tuple[int, ...], reached: Callable[[], None]) -> None:
+        """Update; `tell` is called now and then, `reached` after the updates that are stops."""
+        begin, last = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0), self.settings.updates
+        looks = {*range(UPDATES_BETWEEN_LOOKS, last, UPDATES_BETWEEN_LOOKS), last}
+        for wanted in sorted(one for one in {*looks, *stops} if one > self.updates.done):
+            with self.draws.going_on():
+                self.updates.until(wanted, at_most=wanted)
+            losses = self.learner.named_losses()
+            if self.learner.broken.item() > 0:
+                said = ", ".join(f"{name} {value:.3g}" for name, value in losses.items())
+                raise Diverged(f"a loss became NaN or infinite by update {wanted}: {said}")
+            moment = Moment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
+            if wanted in stops:
+                reached()
+            if wanted in looks:
+                self.curve.append(moment)
+                tell(moment)
+
+    def made(self) -> Trained:
+        """The weights as they are with a decoder of stored episodes, and their card."""
+        weights = {name: value.clone() for name, value in self.learner.network.state_dict().items()}
+        networks = with_weights(self._blank, weights, self.settings, self.device)
+        order = np.random.default_rng(self.settings.seed).permutation(len(self.episodes.rewards))
+        seen, acted = self.episodes.observations, self.episodes.own_actions
+        half = min(DECODER_EPISODES, len(order) // 2)
+        some, others = order[:half], order[half : 2 * half]
+        errors = decoder_of(networks, (seen[some], acted[some]), (seen[others], acted[others]), self.settings)
+        card = card_of_tdmpc2(
+            self.episodes.described,
+            self.settings,
+            self.device,
+            data={
+                "transitions": self.episodes.rewards.size,
+                "episodes": len(self.episodes.rewards),
+                "sha256": self.episodes.sha256,
+            },
+            errors=errors,
+            kept={"weights": f"of update {self.updates.done}", "return": None},
+            returns=None,
+            updates=self.updates.done,
+            steps=self.length,
+            curve=self.curve,
+        )
+        return Trained(TDMPC2Model(networks.requires_grad_(False).eval()), card)
+
+    def unfinished(self, asked: dict[str, object]) -> Unfinished:
+        """Where it stands."""
+        tensors = {**prefixed("learner", self.learner.tensors()), **prefixed("draws", self.draws.tensors())}
+        return Unfinished(asked, tensors, self.updates.done, 0, 0, None, self.curve)
+
+    def go_on(self, start: Unfinished) -> None:
+        """Take up one that stopped."""
+        self.learner.load(under("learner", start.tensors))
+        self.draws.load(under("draws", start.tensors))
+        self.updates.done, self.curve = start.updates, list(start.curve)
+
+    def _blank(self) -> Decoded:
+        low, high = self.episodes.bounds
+        return networks_for(self.episodes.observations.shape[-1], low, high, self.length, self.settings)
+
+
+def train_tdmpc2_offline(
+    episodes: Episodes,
+    settings: TDMPC2Settings,
+    device: torch.device,
+    tell: Callable[[Moment], None] = lambda moment: None,
+    keeper: Keeper | None = None,
+) -> Trained:
+    """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
+    with limited_to(settings.threads), enough_memory(settings):
+        training = OfflineTraining(episodes, settings, device)
+        if keeper is None:
+            training.run(tell, (), lambda: None)
+            return training.made()
+        asked = {"data": episodes.sha256, **asdict(settings)}
+        start = keeper.found(asked)
+        if start is not None:
+            training.go_on(start)
+
+        def told(moment: Moment) -> None:
+            keeper.note(lambda: training.unfinished(asked))
+            tell(moment)
+
+        training.run(
+            told,
+            keeper.stops(settings.updates),
+            lambda: keeper.checkpoint(training.updates.done, training.made()),
+        )
+        return training.made()
