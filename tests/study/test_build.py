@@ -10,6 +10,10 @@ from tests.study.studies import LEARNED, written
 from wmel import catalog
 from wmel.analysis.study_arms import study_comparisons
 from wmel.errors import BadInput
+from wmel.reports.study_curves import study_curves
+from wmel.reports.study_envelope import StudyRecord
+from wmel.reports.study_gaps import study_gaps
+from wmel.reports.study_words import gap_sentence
 from wmel.study.build import Places
 from wmel.study.cells import cells_of
 from wmel.study.load import load_study
@@ -96,6 +100,11 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
     assert done.returncode == 0 and not done.stderr
     record = json.loads((study[1] / "results.json").read_text())
     assert set(record["comparisons"][0]["gaps"]) == set(MODELS) and not record["refused"]
+    read = StudyRecord.model_validate(record)
+    said = {gap.model: gap_sentence(gap) for gap in study_gaps(read)}
+    assert "acts by itself (native)" in said["own planner"] and "acts by itself (prior)" in said["policy alone"]
+    assert "acts by itself" not in said["latent"] + said["decoded"]
+    assert not study_curves(read)  # which policy acts is no number
 
 
 @pytest.fixture(scope="module")

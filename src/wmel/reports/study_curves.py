@@ -80,7 +80,8 @@ def _of_models(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
                 gap[_family(one, arm, label)] += [_gap(one, arm, at)] if arm in one.gaps else []
             for flat in (ORACLE, FLOOR):
                 success[flat] = [point for at in dict.fromkeys(places) for point in _success(one, flat, at)]
-            yield Curve(label, one.name, {arm: points for arm, points in success.items() if points}, gap)
+            if places:
+                yield Curve(label, one.name, {arm: points for arm, points in success.items() if points}, gap)
 
 
 def _agreeing(comparisons: list[ComparisonEntry], label: str) -> Iterator[list[ComparisonEntry]]:

@@ -74,9 +74,11 @@ def gap_sentence(gap: StudyGap) -> str:
 
 def _limits(gap: StudyGap) -> list[str]:
     """What the verdict does not say."""
+    own = gap.comparison.arm_labels.get(gap.model, {}).get("policy")
+    limits = [] if own is None else [f"It acts by itself ({own}): the gap is of model and planner together."]
     if gap.is_open:
-        return []
-    limits, adjusted = [], gap.entry.mid_p_holm
+        return limits
+    adjusted = gap.entry.mid_p_holm
     if gap.entry.verdict in DIRECTIONS and adjusted is not None and adjusted > ALPHA:
         limits.append(f"Adjusted for all gaps of this study its mid-p is {adjusted:.2g}: it may be chance.")
     if gap.entry.verdict in (*DIRECTIONS, *EQUALITIES):

@@ -92,7 +92,8 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
                 for entry in spec.models:
                     for arm, model in _models(entry, place, spec.folder):
                         kept = {"epochs": model["settings"]["epochs"]} if entry.keys.checkpoints else {}
-                        yield Cell(**setting, arm=arm, model=model, labels={**labels, **entry.labels, **kept})
+                        own = {"policy": model["policy"]} if "policy" in model else {}
+                        yield Cell(**setting, arm=arm, model=model, labels={**labels, **entry.labels, **kept, **own})
 
 
 def _labels(**entries: Entry) -> dict[str, Any]:
