@@ -42,12 +42,13 @@ TDMPC2 = (
 )
 NEED_SCIPY = ("clopper_pearson", "mcnemar", "difference", "bootstrap")
 PHYSICS = {"environments/mujoco_batch.py", "environments/mujoco_rows.py", "environments/model_constants.py"}
+DRAWING = ("figures", "esnr_figures", "over_training_figures", "toy_figures", "plotly_script")
 HOSTS = {  # guest -> files that may import it
     "scipy": {f"stats/{name}.py" for name in NEED_SCIPY},
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
     "polars": {"study/parquet.py", "study/frames.py"},
-    "plotly": {f"reports/{name}.py" for name in ("figures", "esnr_figures", "toy_figures", "plotly_script")},
+    "plotly": {f"reports/{name}.py" for name in DRAWING},
     "torch": {
         "models/latent_mlp.py",
         "models/mlp.py",

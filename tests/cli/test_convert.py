@@ -18,5 +18,5 @@ def test_a_published_file_is_converted_and_plans(wmel_command, own_worlds):  # n
 
 def test_a_file_that_is_none_is_refused_in_one_line(wmel_command, own_worlds):  # noqa: F811
     (own_worlds["cwd"] / "text.pt").write_text("no checkpoint")
-    done = wmel_command(*"convert text.pt --env worlds:short --output no".split(), **own_worlds)
+    done = wmel_command(*["convert", "text.pt", "--env", "worlds:short", "--output", "no"], **own_worlds)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "text.pt" in done.stderr

@@ -112,7 +112,7 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
     """Ten rounds of seeding, one that is rated, and then rewards that are no numbers."""
     line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"
     done = wmel_command(*line.split(), **own_worlds)
-    assert done.returncode == 2 and done.stderr.startswith("wmel: a loss became NaN or infinite by update ")
+    assert done.returncode == 2 and done.stderr.startswith("wmel: a loss or a reward became NaN or infinite by update ")
     assert done.stderr.endswith("; the best weights before that are kept in td2\n") and done.stderr.count("\n") == 1
     card = json.loads((own_worlds["cwd"] / "td2" / "card.json").read_text())
     assert card["fit"]["diverged"] in done.stderr and (own_worlds["cwd"] / "td2" / "weights.safetensors").exists()

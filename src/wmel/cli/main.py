@@ -14,6 +14,7 @@ from wmel.cli import (
     cpg,
     doctor,
     esnr,
+    esnr_over_training,
     esnr_toy,
     explain,
     list_parts,
@@ -37,7 +38,7 @@ LOOKS: dict[str, Any] = {
 }
 
 app = typer.Typer(name="wmel", help="World Model Evaluation Lab: may we plan with this world model?", **LOOKS)
-esnr_app = typer.Typer(subcommand_metavar="[toy]", **LOOKS)
+esnr_app = typer.Typer(subcommand_metavar="[toy|over-training]", **LOOKS)
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
@@ -55,6 +56,7 @@ app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(esnr_app, name="esnr", epilog=esnr.EXAMPLES)
 esnr_app.callback(invoke_without_command=True)(esnr.esnr)
 esnr_app.command("toy", epilog=esnr_toy.EXAMPLES)(esnr_toy.toy)
+esnr_app.command("over-training", epilog=esnr_over_training.EXAMPLES)(esnr_over_training.over_training)
 
 
 def main() -> None:

@@ -159,6 +159,8 @@ def train(
         return train_tdmpc2_checkpoint(Source(env, world_settings, data), output, asked, quiet)
     assert env is not None
     world = catalog.environment(env, **world_settings)
+    if data is not None and collect is not None:
+        raise BadInput(f"stored episodes are as they were played: leave out --collect {collect}, or --data")
     fitted |= {} if data is None else {"collect": "stored"}
     how = recipe(world, kind, **fitted, **learning, threads=threads, seed=seed)
     wanted = how.collection.transitions or 0

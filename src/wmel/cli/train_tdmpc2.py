@@ -30,19 +30,23 @@ def train_tdmpc2_checkpoint(source: Source, output: Path, asked: dict[str, Any],
     settings = TDMPC2Settings(**asked)
     train, name = _training(source)
     with progress(f"tdmpc2 in {name}", settings.updates, quiet=quiet, unit="updates") as advance:
-        done = 0
+        told = 0
 
         def tell(moment: Any) -> None:
-            nonlocal done
-            if not done and keeper.begun and not quiet:
-                print(f"going on from update {keeper.begun}", file=sys.stderr)
-            advance(moment.updates - done)
-            done = moment.updates
             if not quiet:
                 print(_words(moment, settings.updates), file=sys.stderr, flush=True)
 
+        def learned(updates: int) -> None:
+            nonlocal told
+            if not told and keeper.begun:
+                advance(keeper.begun)
+                if not quiet:
+                    print(f"going on from update {keeper.begun}", file=sys.stderr)
+            told += updates
+            advance(updates)
+
         try:
-            made = train(settings, device, tell, keeper)
+            made = train(settings, device, tell, keeper, learned)
         except Diverged as error:
             if error.best is None:
                 raise BadInput(f"{error}; no weights are written: none were rated before") from error
@@ -54,8 +58,8 @@ def train_tdmpc2_checkpoint(source: Source, output: Path, asked: dict[str, Any],
             raise
     keeper.finish(made)
     if not quiet:
-        card, known = made.card, made.card["policy_return"]
-        print(f"{card['data']['transitions']} transitions of {card['data']['episodes']} episodes, {done} updates")
+        card, data, known = made.card, made.card["data"], made.card["policy_return"]
+        print(f"{data['transitions']} transitions of {data['episodes']} episodes, {settings.updates} updates")
         if known is not None:
             print(f"return of its policy: {_said(known['mean'])} over {known['episodes']} episodes")
         print(f"held-out error of its decoder (mean squared): {_said(card['errors']['held_out_decoder_mse'])}")

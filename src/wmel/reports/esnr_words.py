@@ -30,7 +30,7 @@ def difference_table(record: EsnrRecord) -> StudyTable:
     """One row per pair of models and estimator."""
     columns = (Column("models", False), Column("method", False), Column("difference of ESNR"))
     rows = tuple(
-        (Cell(f"{one.model} - {one.other}"), Cell(one.method), _with_interval(one.estimate))
+        (Cell(f"{one.model} - {one.other}"), Cell(one.method), with_interval(one.estimate))
         for one in record.differences
     )
     return StudyTable("Differences at the same states and noise", columns, rows, names=2)
@@ -97,7 +97,7 @@ def _direction_words(one: EsnrEntry) -> list[str]:
         said = "its gradients are not shown to point the way of the truth"
     else:
         said = "its gradients point the way of the truth on average"
-    told = f"{said} (cosine {_with_interval(cosine).text})"
+    told = f"{said} (cosine {with_interval(cosine).text})"
     return [told + (f", and against it at {against:.0%} of the resolved states" if against else "")]
 
 
@@ -167,11 +167,11 @@ def _row(one: EsnrEntry) -> tuple[Cell, ...]:
     return (
         Cell(one.model),
         Cell(one.method),
-        _with_interval(one.esnr),
-        _with_interval(one.esnr_per_rollout),
-        _with_interval(one.pooled),
+        with_interval(one.esnr),
+        with_interval(one.esnr_per_rollout),
+        with_interval(one.pooled),
         undefined(one.esnr.reason) if one.median is None else Cell(short(one.median)),
-        undefined("no truth to compare with") if aligned is None else _with_interval(aligned.cosine),
+        undefined("no truth to compare with") if aligned is None else with_interval(aligned.cosine),
         Cell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
         Cell(f"{one.dead_share:.0%}"),
         Cell(f"{one.model_steps:,}"),
@@ -179,7 +179,8 @@ def _row(one: EsnrEntry) -> tuple[Cell, ...]:
     )
 
 
-def _with_interval(entry: EstimateEntry) -> Cell:
+def with_interval(entry: EstimateEntry) -> Cell:
+    """Three digits of the value and of the ends of its interval."""
     estimate = estimate_from(entry)
     if estimate.value is None:
         return undefined(estimate.reason)

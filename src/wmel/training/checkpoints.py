@@ -41,6 +41,15 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def remove_checkpoint(folder: Path) -> None:
+    """One of another training; whatever else is in its folder stays."""
+    if folder.is_dir():
+        for name in (CARD, WEIGHTS):
+            remove(folder / name)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
 def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Weights and card of a folder; anything else is refused, and nothing of it is run."""
     if folder.suffix in PICKLES or (folder.is_file() and folder.name != CARD):

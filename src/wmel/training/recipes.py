@@ -84,6 +84,8 @@ def gathered(environment: Environment, recipe: Recipe, progress: Progress = lamb
     how = recipe.collection
     if how.policy == "all":
         return every_transition(environment)
+    if how.policy == "stored":
+        raise BadInput("'stored' collects nothing: say with --data where episodes are stored")
     assert how.transitions is not None and how.epsilon is not None and how.episode_steps is not None
     policy = exploration(environment, how.policy, how.epsilon)
     steps, seed = how.episode_steps, recipe.fit.seed

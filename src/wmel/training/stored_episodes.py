@@ -39,7 +39,7 @@ class Episodes:
     def own_actions(self) -> np.ndarray:
         """[E,L,A] in their own units."""
         low, high = self.bounds
-        return low + (self.actions + 1) / 2 * (high - low)
+        return (low + (self.actions + 1) / 2 * (high - low)).clip(low, high)
 
     def collected(self, transitions: int, seed: int) -> Collected:
         """So many transitions of episodes drawn at random, and a tenth as many episodes beside them held out."""
@@ -105,7 +105,12 @@ class EpisodesFolder:
         described, files = self._described(), sorted(self.path.glob(ROUND.format(0).replace("00000", "*")))
         if not files:
             raise BadInput(f"{self.path} has no finished round of episodes")
+        for file in files:
+            if not file.stem.removeprefix("round-").isdecimal():
+                raise BadInput(f"{file} is no round of episodes by its name: move it away")
         rounds = [self.round(int(file.stem.removeprefix("round-"))) for file in files]
+        if [part.ndim for part in rounds[0]] != [3, 3, 2] or 0 in rounds[0][2].shape:
+            raise BadInput(f"the rounds of {self.path} are no episodes: {[part.shape for part in rounds[0]]}")
         if len({tuple(part.shape for part in one) for one in rounds}) > 1:
             raise BadInput(f"the rounds of {self.path} are of different shapes")
         observations, actions, rewards = (

@@ -154,7 +154,7 @@ class Broken(Wrapped):
 
 
 def test_a_loss_that_is_no_number_ends_the_training():
-    with pytest.raises(BadInput, match="a loss became NaN or infinite"):
+    with pytest.raises(BadInput, match="a loss or a reward became NaN or infinite"):
         trained(Broken(swingup()))
 
 

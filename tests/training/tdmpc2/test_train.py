@@ -151,7 +151,8 @@ class Breaking(Wrapped):
 def test_where_it_diverges_the_best_so_far_is_handed_over():
     """One step to ask for the reward, a round to seed, one to be rated; then it breaks."""
     steps = 1 + 2 * LENGTH
-    with pytest.raises(Diverged, match=r"a loss became NaN or infinite by update \d+: consistency .*nan") as raised:
+    words = r"a loss or a reward became NaN or infinite by update \d+: consistency .*nan"
+    with pytest.raises(Diverged, match=words) as raised:
         train_tdmpc2(Breaking(swingup(), steps), replace(SETTINGS, updates=1000), CPU)
     best = raised.value.best
     assert best is not None and best.card["fit"]["diverged"] == str(raised.value)

@@ -59,7 +59,7 @@ def esnr(
         return true_gradient(model, observations, **how).esnr
     sitting = _Sitting.of(
         model, observations, objective=objective, space=space, mean=mean, method=method,
-        settings=_chosen(settings, mean, paper),
+        settings=chosen_settings(settings, mean, paper),
     )  # fmt: skip
     each = sitting.settings.samples * (sitting.settings.population if method == "cem" else 1)
     estimator = _estimator(method)
@@ -82,7 +82,7 @@ def true_gradient(
     """First-order gradients of a model that can only be stepped, such as the oracle, by central differences."""
     sitting = _Sitting.of(
         model, observations, objective=objective, space=space, mean=mean, method=DIFFERENCES,
-        settings=_chosen(settings, mean, paper),
+        settings=chosen_settings(settings, mean, paper),
     )  # fmt: skip
     with arrays_on_few():
         parts = [central_differences(*block) for block in sitting.blocks(8 * sitting.settings.samples, progress)]
@@ -162,7 +162,8 @@ def _estimator(method: str) -> Callable[..., Gradients]:
     return {"zog": zeroth_order, "cem": elite_mean}[method]
 
 
-def _chosen(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
+def chosen_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
+    """What is asked for; `paper` is to its letter. A mean brings its own horizon."""
     unknown = [name for name in settings if name not in EsnrSettings.__dataclass_fields__]
     if unknown:
         raise BadInput(f"an ESNR has no setting '{unknown[0]}'; known: {', '.join(EsnrSettings.__dataclass_fields__)}")

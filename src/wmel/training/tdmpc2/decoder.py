@@ -24,8 +24,8 @@ def decoder_pairs(networks: Decoded, observations: np.ndarray, actions: np.ndarr
     return torch.cat([latent.flatten(0, 1) for latent, _ in pairs]), torch.cat([one.flatten(0, 1) for _, one in pairs])
 
 
-def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: int, steps: int) -> float:
-    """Fit the decoder to pairs [n,Z], [n,O]; its mean squared error on all of them."""
+def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: int, steps: int) -> None:
+    """Fit the decoder to pairs [n,Z], [n,O]."""
     generator = torch.Generator(device=latents.device).manual_seed(seed)
     optimiser = torch.optim.Adam(networks.decoder.parameters(), lr=LEARNING_RATE, fused=True)
     for _ in range(steps):
@@ -34,6 +34,10 @@ def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: 
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
+
+
+def decoder_error(networks: Decoded, latents: Tensor, observations: Tensor) -> float:
+    """Mean squared, on pairs [n,Z], [n,O]."""
     with torch.no_grad():
         parts = zip(latents.split(1 << 16), observations.split(1 << 16), strict=True)
         squares = sum((networks.decoder(latent) - seen).square().sum() for latent, seen in parts)

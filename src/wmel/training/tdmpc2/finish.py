@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.card import Trained
-from wmel.training.tdmpc2.decoder import decoder_pairs, fit_decoder
+from wmel.training.tdmpc2.decoder import decoder_error, decoder_pairs, fit_decoder
 from wmel.training.tdmpc2.draws import Draws
 from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
@@ -58,13 +58,14 @@ def stored_weights(made: Trained) -> dict[str, Tensor]:
 
 def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2Settings) -> dict[str, float | None]:
     """Fit the decoder to episodes [E,L+1,O], [E,L,A]; its mean squared error on these and on others."""
-    error = fit_decoder(networks, *decoder_pairs(networks, *episodes), settings.seed, settings.decoder_steps)
+    fitted, held_out = (decoder_pairs(networks, *some) for some in (episodes, others))
+    fit_decoder(networks, *fitted, settings.seed, settings.decoder_steps)
     if settings.half:
         round_to_half(networks.decoder)
-    latents, seen = decoder_pairs(networks, *others)
-    with torch.no_grad():
-        held_out = float((networks.decoder(latents) - seen).square().mean())
-    return {"decoder_mse": _number(error), "held_out_decoder_mse": _number(held_out)}
+    return {
+        "decoder_mse": _number(decoder_error(networks, *fitted)),
+        "held_out_decoder_mse": _number(decoder_error(networks, *held_out)),
+    }
 
 
 def card_of_tdmpc2(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wmel.errors import require_whole
+from wmel.errors import BadInput, require_whole
 from wmel.training.card import Trained
-from wmel.training.checkpoints import remove, write_checkpoint
+from wmel.training.checkpoints import remove, remove_checkpoint, write_checkpoint
 from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.finish import stored_weights
+from wmel.training.tdmpc2.memory import is_want_of_memory
 from wmel.training.tdmpc2.unfinished import FILE, Unfinished
 
 EPISODES, CHECKPOINTS = "episodes", "checkpoints"
@@ -42,12 +43,21 @@ class Keeper:
         spaced = np.geomspace(1, updates, self.checkpoints) if self.checkpoints > 1 else [updates] * self.checkpoints
         return tuple(sorted({round(float(one)) for one in spaced}))
 
-    def found(self, asked: dict[str, Any]) -> Unfinished | None:
-        """A training in the folder that did not end, if there is one."""
+    def take_up(self, asked: dict[str, Any], go_on: Callable[[Unfinished], None]) -> bool:
+        """Go on with a training in the folder that did not end; False where there is none, and one can begin."""
         start = Unfinished.found(self.folder, asked)
-        if start is not None:
-            self.begun = self.saved = start.updates
-        return start
+        if start is None:
+            for old in (self.folder / CHECKPOINTS).glob("*"):
+                remove_checkpoint(old)
+            return False
+        try:
+            go_on(start)
+        except (KeyError, RuntimeError, ValueError) as error:
+            if isinstance(error, BadInput) or is_want_of_memory(error):
+                raise
+            raise BadInput(f"{self.folder / FILE} is damaged: remove it to begin anew") from error
+        self.begun = self.saved = start.updates
+        return True
 
     def note(self, unfinished: Callable[[], Unfinished]) -> None:
         """Where it stands, now and then."""

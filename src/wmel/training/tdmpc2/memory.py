@@ -8,6 +8,8 @@ import torch
 from wmel.errors import BadInput
 from wmel.training.tdmpc2.settings import TDMPC2Settings
 
+TORCH_SAYS = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")  # on the host
+
 
 @contextmanager
 def enough_memory(settings: TDMPC2Settings) -> Iterator[None]:
@@ -18,10 +20,15 @@ def enough_memory(settings: TDMPC2Settings) -> Iterator[None]:
         raise _told(settings, "the device") from error
     except MemoryError as error:
         raise _told(settings, "this machine") from error
-    except RuntimeError as error:
-        if "can't allocate memory" not in str(error):  # how torch says it on the host
+    except (RuntimeError, TypeError) as error:
+        if not is_want_of_memory(error):
             raise
         raise _told(settings, "this machine") from error
+
+
+def is_want_of_memory(error: Exception) -> bool:
+    """Whether that is what torch means."""
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in TORCH_SAYS)
 
 
 def _told(settings: TDMPC2Settings, where: str) -> BadInput:

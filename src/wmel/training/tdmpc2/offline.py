@@ -25,7 +25,7 @@ from wmel.training.tdmpc2.tensors import prefixed, under
 from wmel.training.tdmpc2.unfinished import Unfinished
 from wmel.training.tdmpc2.updates import Updates
 
-UPDATES_BETWEEN_LOOKS = 500
+UPDATES_AT_A_TIME, UPDATES_BETWEEN_LOOKS = 50, 500
 
 
 class OfflineTraining:
@@ -44,21 +44,30 @@ class OfflineTraining:
         self.updates = Updates(self.learner, Replay.of(*arrays, settings.horizon, device))
         self.curve: list[Moment] = []
 
-    def run(self, tell: Callable[[Moment], None], stops: tuple[int, ...], reached: Callable[[], None]) -> None:
-        """Update; `tell` is called now and then, `reached` after the updates that are stops."""
+    def run(
+        self,
+        tell: Callable[[Moment], None] = lambda moment: None,
+        stops: tuple[int, ...] = (),
+        reached: Callable[[], None] = lambda: None,
+        advance: Callable[[int], None] = lambda updates: None,
+    ) -> None:
+        """Update; `tell` is called now and then, `advance` with the updates just done, `reached` at each stop."""
         begin, last = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0), self.settings.updates
-        looks = {*range(UPDATES_BETWEEN_LOOKS, last, UPDATES_BETWEEN_LOOKS), last}
-        for wanted in sorted(one for one in {*looks, *stops} if one > self.updates.done):
+        while self.updates.done < last:
+            before = self.updates.done
+            pause = before - before % UPDATES_AT_A_TIME + UPDATES_AT_A_TIME
+            wanted = min(last, pause, *(stop for stop in stops if stop > before))
             with self.draws.going_on():
                 self.updates.until(wanted, at_most=wanted)
+            advance(wanted - before)
             losses = self.learner.named_losses()
             if self.learner.broken.item() > 0:
                 said = ", ".join(f"{name} {value:.3g}" for name, value in losses.items())
-                raise Diverged(f"a loss became NaN or infinite by update {wanted}: {said}")
+                raise Diverged(f"a loss or a reward became NaN or infinite by update {wanted}: {said}")
             moment = Moment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
             if wanted in stops:
                 reached()
-            if wanted in looks:
+            if wanted % UPDATES_BETWEEN_LOOKS == 0 or wanted == last:
                 self.curve.append(moment)
                 tell(moment)
 
@@ -111,17 +120,16 @@ def train_tdmpc2_offline(
     device: torch.device,
     tell: Callable[[Moment], None] = lambda moment: None,
     keeper: Keeper | None = None,
+    advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
     """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
     with limited_to(settings.threads), enough_memory(settings):
         training = OfflineTraining(episodes, settings, device)
         if keeper is None:
-            training.run(tell, (), lambda: None)
+            training.run(tell, advance=advance)
             return training.made()
         asked = {"data": episodes.sha256, **asdict(settings)}
-        start = keeper.found(asked)
-        if start is not None:
-            training.go_on(start)
+        keeper.take_up(asked, training.go_on)
 
         def told(moment: Moment) -> None:
             keeper.note(lambda: training.unfinished(asked))
@@ -131,5 +139,6 @@ def train_tdmpc2_offline(
             told,
             keeper.stops(settings.updates),
             lambda: keeper.checkpoint(training.updates.done, training.made()),
+            advance,
         )
         return training.made()

@@ -68,13 +68,18 @@ class Training:
         self,
         tell: Callable[[Moment], None] = lambda moment: None,
         reached: Callable[[], None] = lambda: None,
+        advance: Callable[[int], None] = lambda updates: None,
     ) -> None:
-        """Play rounds of episodes, updating as they go; `tell` is called when a round ends, `reached` at each stop."""
+        """Play rounds of episodes, updating as they go.
+
+        `tell` is called when a round ends, `reached` at each stop, `advance` with the updates just done.
+        """
+        self._reached, self._advance = reached, advance
         begin = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0)
         while self.updates < self.settings.updates:
             with self.draws.going_on():
-                returns, learned = self._round(reached)
-            self._check(self.learner.broken.item() > 0)
+                returns, learned = self._round()
+            self._check(self.learner.broken.item() > 0 or not np.isfinite(returns).all())
             mean = float(returns.mean()) if self.replay.step == self.length else None
             if mean is not None and learned:
                 self._rate(mean)
@@ -112,7 +117,7 @@ class Training:
         """
         return self._best or (None, self.learner.network.state_dict())
 
-    def _round(self, reached: Callable[[], None]) -> tuple[np.ndarray, bool]:
+    def _round(self) -> tuple[np.ndarray, bool]:
         """Returns [E] of one episode in every environment, and whether updates were done at every step."""
         first = (TRAINING + self.settings.seed) * EPISODES_PER_SEED
         states = self.environment.reset(first + self.episodes + np.arange(self.settings.envs))
@@ -123,7 +128,7 @@ class Training:
         for _ in range(self.length):
             actions = self._actions(seen)
             executed = self._executed(actions)
-            learned &= self._learn(reached)
+            learned &= self._learn()
             after = self.environment.step(states, executed)
             rewards = self.environment.quantities(states, executed, after)["reward"]
             states, returns = after, returns + rewards
@@ -152,19 +157,20 @@ class Training:
     def _check(self, broken: bool) -> None:
         if broken:
             losses = ", ".join(f"{name} {value:.3g}" for name, value in self.learner.named_losses().items())
-            raise Diverged(f"a loss became NaN or infinite by update {self.updates}: {losses}")
+            raise Diverged(f"a loss or a reward became NaN or infinite by update {self.updates}: {losses}")
 
-    def _learn(self, reached: Callable[[], None]) -> bool:
+    def _learn(self) -> bool:
         """The updates of one step, or none while there is too little to learn from."""
         settings, replay = self.settings, self.replay
         if self.transitions < settings.seed_steps or (replay.round == 0 and replay.step < settings.horizon):
             return False
-        wanted = min(self.updates + settings.updates_per_step, settings.updates)
+        before, wanted = self.updates, min(self.updates + settings.updates_per_step, settings.updates)
         for stop in self._stops:
             if self.updates < stop <= wanted:
                 self._updates.until(stop, at_most=stop)
-                reached()
+                self._reached()
         self._updates.until(wanted, at_most=min([stop for stop in self._stops if stop > wanted] or [settings.updates]))
+        self._advance(self.updates - before)
         return True
 
     def _rate(self, mean_return: float) -> None:

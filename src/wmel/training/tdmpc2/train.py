@@ -35,9 +35,11 @@ def train_tdmpc2(
     device: torch.device,
     tell: Callable[[Moment], None] = lambda moment: None,
     keeper: Keeper | None = None,
+    advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
     """Learn online, fit the decoder to the policy's own episodes, and measure its return and errors on others.
 
+    `tell` is called when a round of episodes ends, `advance` with the updates just done.
     With a keeper, episodes and checkpoints on the way are kept, and one that was killed goes on. Raises Diverged where
     a loss is no number; the error holds what the best weights so far make, if there are any.
     """
@@ -46,7 +48,11 @@ def train_tdmpc2(
         training = Training(environment, settings, device, stops)
         told = tell if keeper is None else _kept(training, keeper, tell)
         try:
-            training.run(told, lambda: None if keeper is None else keeper.checkpoint(training.updates, _now(training)))
+            training.run(
+                told,
+                lambda: None if keeper is None else keeper.checkpoint(training.updates, _now(training)),
+                advance,
+            )
         except Diverged as error:
             rated = training.best()[0] is not None
             raise Diverged(str(error), _best(training, str(error)) if rated else None) from error
@@ -57,11 +63,8 @@ def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) ->
     """Take up what a keeper has of an unfinished training; then, when a round ends, keep it and tell of it."""
     described = _described(training.environment)
     asked = {"model": described, **asdict(training.settings)}
-    start = keeper.found(asked)
-    if start is None:
+    if not keeper.take_up(asked, lambda start: training.go_on(start, keeper.episodes.round)):
         keeper.episodes.begin(described)
-    else:
-        training.go_on(start, keeper.episodes.round)
 
     def told(moment: Moment) -> None:
         replay = training.replay

@@ -45,12 +45,13 @@ class Unfinished:
                 tensors = {name: file.get_tensor(name) for name in names}
             said["curve"] = [Moment(**moment) for moment in said["curve"]]
             made = cls(tensors=tensors, **said)
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            differing = next((name for name in asked if made.asked.get(name) != asked[name]), None)
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadInput(f"{path} is no unfinished training: remove it to begin anew") from error
-        for name in asked:
-            if made.asked.get(name) != asked[name]:
-                raise BadInput(
-                    f"{folder} holds an unfinished training with {name.replace('_', ' ')} {made.asked.get(name)}, now "
-                    f"{asked[name]}: ask for the same to go on with it, or remove {path} to begin anew"
-                )
+        if differing is not None:
+            raise BadInput(
+                f"{folder} holds an unfinished training with {differing.replace('_', ' ')} "
+                f"{made.asked.get(differing)}, now {asked[differing]}: ask for the same to go on with it, or remove "
+                f"{path} to begin anew"
+            )
         return made

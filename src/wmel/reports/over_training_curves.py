@@ -1,0 +1,117 @@
+"""Records of ESNR at the checkpoints of a training, as curves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.contract.cell import ORACLE
+from wmel.diagnostics.esnr.over_training import Correlation, Curve, Pairs, Shape, correlation, u_shape
+from wmel.diagnostics.esnr.result import MOST_BROKEN
+from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
+from wmel.reports.json_envelope import EstimateEntry
+
+TRUTH = {"fog": "fog(fd)"}  # what the oracle is read by instead
+Column = Mapping[int, float]  # a number by updates
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One run: what was read at its checkpoints, and numbers from elsewhere beside it."""
+
+    name: str
+    records: Mapping[int, EsnrRecord]  # by updates, rising
+    beside: Mapping[str, Column]
+
+    @property
+    def updates(self) -> np.ndarray:
+        """[n]"""
+        return np.array(list(self.records), float)
+
+    @property
+    def methods(self) -> list[str]:
+        first = next(iter(self.records.values()))
+        return [one.method for one in first.readings if one.model != ORACLE]
+
+    def entries(self, method: str) -> list[EsnrEntry]:
+        return [_entry(record, method, truth=False) for record in self.records.values()]
+
+    def truths(self, method: str) -> list[EsnrEntry]:
+        """The oracle's, at the same noise; none where it was not read."""
+        there = any(one.model == ORACLE for record in self.records.values() for one in record.readings)
+        return [_entry(record, method, truth=True) for record in self.records.values()] if there else []
+
+    def curve(self, method: str) -> Curve:
+        found = [_numbers(one.esnr, dead=is_dead(one)) for one in self.entries(method)]
+        return Curve(self.updates, *np.array(found).T)
+
+    def column(self, name: str) -> np.ndarray:
+        """[n], NaN where there is no number"""
+        known = self.beside.get(name, {})
+        return np.array([known.get(updates, np.nan) for updates in self.records])
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What goes together with a column: a predictor, by name, and how closely."""
+
+    column: str
+    predictor: str
+    found: Correlation
+
+
+def is_dead(one: EsnrEntry) -> bool:
+    """Every gradient is zero: an ESNR of 0, and not an unknown one."""
+    return one.dead_share == 1 and one.broken_share <= MOST_BROKEN
+
+
+def columns_of(trainings: Sequence[Training]) -> list[str]:
+    return list(dict.fromkeys(name for one in trainings for name in one.beside))
+
+
+def correlations(trainings: Sequence[Training]) -> list[Beside]:
+    """Every column with ESNR, alignment and, as a placebo, the oracle's ESNR, by every estimator.
+
+    Each run from its lowest checkpoint on where its ESNR is U-shaped, and whole where it is not.
+    """
+    made = []
+    for column in columns_of(trainings):
+        for method in trainings[0].methods:
+            for name, values in _predictors(method).items():
+                pairs = [
+                    Pairs(one.updates, values(one), one.column(column)).since(_start(one.curve(method)))
+                    for one in trainings
+                ]
+                if any(np.isfinite(pair.one).any() for pair in pairs):
+                    made.append(Beside(column, f"{method} {name}", correlation(pairs)))
+    return made
+
+
+def _predictors(method: str) -> dict[str, Callable[[Training], np.ndarray]]:
+    def aligned(one: Training) -> np.ndarray:
+        entries = [entry.alignment for entry in one.entries(method)]
+        return np.array([np.nan if entry is None else _numbers(entry.cosine)[0] for entry in entries])
+
+    def placebo(one: Training) -> np.ndarray:
+        values = [_numbers(entry.esnr)[0] for entry in one.truths(method)]
+        return np.array(values) if values else np.full(len(one.updates), np.nan)
+
+    return {"ESNR": lambda one: one.curve(method).esnr, "alignment": aligned, "ESNR of the oracle (placebo)": placebo}
+
+
+def _start(curve: Curve) -> int | None:
+    found = u_shape(curve)
+    return found.minimum if found.shape is Shape.U else None
+
+
+def _entry(record: EsnrRecord, method: str, *, truth: bool) -> EsnrEntry:
+    wanted = TRUTH.get(method, method) if truth else method
+    return next(one for one in record.readings if (one.model == ORACLE) is truth and one.method == wanted)
+
+
+def _numbers(entry: EstimateEntry, *, dead: bool = False) -> tuple[float, float, float]:
+    """Value and ends of the interval, NaN where there is none."""
+    if dead:
+        return 0.0, 0.0, 0.0
+    value, low, high = (np.nan if end is None else end for end in (entry.value, entry.low, entry.high))
+    return value, low, high

@@ -1,0 +1,113 @@
+"""ESNR over training in plain language, and as tables."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wmel.diagnostics.esnr.over_training import Curve, Levels, Shape, left_biased_region, u_shape
+from wmel.reports import esnr_words
+from wmel.reports.entries import estimate_entry
+from wmel.reports.esnr_envelope import EsnrEntry
+from wmel.reports.esnr_words import with_interval
+from wmel.reports.over_training_curves import Training, correlations, is_dead
+from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.words import short
+
+
+def training_table(trainings: Sequence[Training]) -> StudyTable:
+    """One row per run and checkpoint."""
+    methods = trainings[0].methods
+    titles = [title for method in methods for title in (method, f"{method} cos")]
+    rows = []
+    for one in trainings:
+        entries = zip(*(one.entries(method) for method in methods), strict=True)
+        for updates, read in zip(one.records, entries, strict=True):
+            cells = [cell for entry in read for cell in (_ratio(entry), _cosine(entry))]
+            rows.append((Cell(one.name), Cell(str(updates)), *cells))
+    columns = (Column("run", False), Column("updates"), *map(Column, titles))
+    return StudyTable("ESNR over training", columns, tuple(rows), names=2)
+
+
+def correlation_table(trainings: Sequence[Training]) -> StudyTable:
+    """One row per column from elsewhere and what it may go together with."""
+    titles = (Column("with", False), Column("number", False), Column("Spearman"), Column("given updates"))
+    rows = tuple(
+        (
+            Cell(one.column),
+            Cell(one.predictor),
+            with_interval(estimate_entry(one.found.rho)),
+            with_interval(estimate_entry(one.found.partial)),
+            Cell(", ".join(short(run.value) for run in one.found.by_run)),
+        )
+        for one in correlations(trainings)
+    )
+    return StudyTable("What goes together within runs", (*titles, Column("each run")), rows, names=2)
+
+
+def training_sentences(trainings: Sequence[Training]) -> list[str]:
+    """The verdict of every run and estimator, and what must be known to read it."""
+    curves = {(one.name, method): one.curve(method) for one in trainings for method in one.methods}
+    told = [f"{name}, {method}: {_verdict(curve)}." for (name, method), curve in curves.items()]
+    return [*told, *_caveats(trainings, list(curves.values()))]
+
+
+def setting_words(trainings: Sequence[Training]) -> str:
+    """Where and how the checkpoints were asked."""
+    first = next(iter(trainings[0].records.values()))
+    return f"{esnr_words.setting_words(first)}; noise drawn anew at every checkpoint"
+
+
+def _verdict(curve: Curve) -> str:
+    found, left = u_shape(curve), left_biased_region(curve)
+    rule = "the online rule never fires" if left is None else f"the online rule fires at {left} updates"
+    if found.shape is not Shape.U:
+        return f"{found.shape.value}: {'; '.join(found.reasons)}; {rule}"
+    assert found.fall is not None and found.rise is not None
+    if found.lowest == 0:
+        moved = f"falls to 0 at {found.minimum} updates and rises again"
+    else:
+        fall, rise = (f"{np.exp(change):.3g}-fold" for change in (found.fall, found.rise))
+        moved = f"falls {fall} to {short(found.lowest)} at {found.minimum} updates and rises {rise} to the last"
+    return f"{found.shape.value}: ESNR {moved}; {rule}"
+
+
+def _caveats(trainings: Sequence[Training], curves: Sequence[Curve]) -> list[str]:
+    levels = [Levels.of(curve) for curve in curves]
+    unknown = sum(len(curve.esnr) - len(known.values) for curve, known in zip(curves, levels, strict=True))
+    told = []
+    if any((curve.esnr == 0).any() for curve in curves):
+        told.append(
+            "An ESNR of 0 means that every gradient is exactly zero, as where a reward head starts at zero: the "
+            "U-shape takes it for the lowest there is, the online rule passes over it."
+        )
+    if any(known.near_zero.any() for known in levels):
+        told.append(
+            "A reading whose interval holds 0 counts as its upper end where it is lowest, and nowhere as a height."
+        )
+    if unknown:
+        told.append(f"{unknown} readings have no ESNR and are left out.")
+    if any(entry.alignment is not None for one in trainings for entry in one.entries(one.methods[0])):
+        told.append("cos: alignment, the cosine of the mean gradient with the oracle's slope at the same noise.")
+    told.append(
+        "A U-shape is claimed only if the median of 3 neighbours falls and rises by more than two standard errors, "
+        "with 2 checkpoints on either side. The online rule waits for two checkpoints above the lowest so far; "
+        "without any change it fires in about one run of eight at 12 checkpoints."
+    )
+    if any(one.beside for one in trainings):
+        told.append(
+            "Correlations are means over runs of ranks within each, from the lowest checkpoint on where there is a "
+            "U-shape; both numbers may follow the updates and nothing else, which the column given updates takes out. "
+            "The oracle does not learn: what its ESNR goes together with is chance."
+        )
+    return told
+
+
+def _ratio(one: EsnrEntry) -> Cell:
+    return Cell("0 (dead)") if is_dead(one) else with_interval(one.esnr)
+
+
+def _cosine(one: EsnrEntry) -> Cell:
+    if one.alignment is None:
+        return undefined("no truth to compare with")
+    cosine = one.alignment.cosine
+    return undefined(cosine.reason) if cosine.value is None else Cell(f"{cosine.value:.2f}")

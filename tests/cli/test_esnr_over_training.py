@@ -1,0 +1,148 @@
+"""`wmel esnr over-training` as a user calls it."""
+
+import json
+import shutil
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from tests.models.tdmpc2.untrained import untrained_checkpoint
+from wmel import catalog
+from wmel.cli.main import app
+from wmel.errors import BadInput
+from wmel.reports.records import read_record
+
+WORLD = "dmc:cartpole-swingup"
+QUICK = ["--env", WORLD, "--states", "4", "--samples", "4", "--plan-horizon", "2", "--population", "4", "--elites", "2"]
+UPDATES = (1, 4, 16, 64, 256)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A training that never learned anything: its weights are the same at every checkpoint."""
+    folder = tmp_path_factory.mktemp("runs") / "seed0"
+    first = untrained_checkpoint(folder / "checkpoints" / "0000001", catalog.environment(WORLD))
+    for updates in UPDATES[1:]:
+        shutil.copytree(first, folder / "checkpoints" / f"{updates:07d}")
+    (folder / "checkpoints" / "0001024").mkdir()  # being written: not whole
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(wmel_command, run, tmp_path_factory):
+    """The command once for all tests that look at what it made."""
+    folder = tmp_path_factory.mktemp("read")
+    table = folder / "returns.csv"
+    lines = [f"seed0,{updates},{10 * updates},{'' if updates == 4 else 0.5}" for updates in (*UPDATES, 100)]
+    table.write_text("\n".join(["run,updates,return,<i>gap</i>", *lines]) + "\n")
+    done = wmel_command("esnr", "over-training", str(run), *QUICK, "--output", str(folder), "--beside", str(table))
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_every_checkpoint_is_a_record_that_can_be_shown(read, wmel_command):
+    folder, _ = read
+    files = sorted((folder / "readings" / "seed0").iterdir())
+    assert [file.name for file in files] == [f"{updates:07d}.json" for updates in UPDATES]
+    rows = [(one.model, one.method) for one in read_record(files[1]).readings]
+    assert rows == [
+        *(("seed0@4", name) for name in ("fog", "zog", "cem")),
+        *(("oracle", name) for name in ("fog(fd)", "zog", "cem")),
+    ]
+    assert all(one.alignment is not None for one in read_record(files[1]).readings)
+    assert "seed0@4 fog" in wmel_command("show", str(files[1])).stdout
+
+
+def test_noise_is_drawn_anew_at_every_checkpoint_and_states_are_the_same(read):
+    records = [read_record(file) for file in sorted((read[0] / "readings" / "seed0").iterdir())]
+    assert len({one.readings[0].settings["noise_seed"] for one in records}) == len(UPDATES)
+    assert len({one.readings[0].esnr.value for one in records}) == len(UPDATES)
+    assert len({one.readings[0].weights for one in records}) == 1
+    assert all(one.states == records[0].states for one in records)
+
+
+def test_the_screen_has_a_row_for_each_checkpoint_and_a_verdict_for_each_estimator(read):
+    folder, done = read
+    rows = [line.split()[1] for line in done.stdout.splitlines() if line.split()[:1] == ["seed0"]]
+    assert rows == [str(updates) for updates in UPDATES]
+    for method in ("fog", "zog", "cem"):
+        assert sum(line.startswith(f"seed0, {method}: no U-shape: ") for line in done.stdout.splitlines()) == 1
+        assert f"{method} ESNR of the oracle (placebo)" in done.stdout.replace("\u00a0", " ")
+    assert "5/5 checkpoints" in done.stderr and done.stderr.count("seed0@") == 5
+    assert f"page: {folder / 'over-training.html'}" in done.stdout
+    assert (folder / "over-training.md").read_text().startswith("# ESNR over training in dmc:cartpole-swingup")
+
+
+def test_the_page_has_the_curves(read):
+    page = (read[0] / "over-training.html").read_text()
+    records = {int(file.stem): read_record(file) for file in sorted((read[0] / "readings" / "seed0").iterdir())}
+    for place, name in enumerate(("fog", "zog", "cem")):
+        ratios, aligned = (_lines(page, f"{figure}-{name}") for figure in ("ratios", "alignments"))
+        found = {updates: record.readings[place].esnr for updates, record in records.items()}
+        assert ratios.get("seed0", []) == [updates for updates, one in found.items() if one.value > 0]
+        assert ratios.get("seed0: at most", []) == [n for n, one in found.items() if one.value <= 0 < one.high]
+        assert aligned["seed0"] == list(UPDATES)
+    assert _lines(page, "beside-0")["seed0"] == [1, 4, 16, 64, 100, 256]
+    assert "<i>gap" not in page
+
+
+def _lines(page: str, figure: str) -> dict[str, list[float]]:
+    """The updates of every line by name, on a logarithmic axis."""
+    data = json.loads(page.split(f'data-figure="{figure}">')[1].split("</script>")[0])
+    assert data["layout"]["xaxis"]["type"] == "log"
+    return {line["name"]: line["x"] for line in data["data"]}
+
+
+def test_what_was_read_is_not_read_again(read, wmel_command, run, tmp_path):
+    shutil.copytree(read[0] / "readings", tmp_path / "readings")
+    lost = tmp_path / "readings" / "seed0" / "0000016.json"
+    before = json.loads(lost.read_text())
+    lost.unlink()
+    stay = {file: file.read_bytes() for file in (tmp_path / "readings" / "seed0").iterdir()}
+    done = wmel_command("esnr", "over-training", str(run), *QUICK, "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "1/1 checkpoints" in done.stderr and done.stderr.count("seed0@") == 1
+    assert all(file.read_bytes() == content for file, content in stay.items())
+    again = json.loads(lost.read_text())
+    assert [one["esnr"] for one in again["readings"]] == [one["esnr"] for one in before["readings"]]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--samples", "5"], "samples of fog: 4 there, 5 now"),
+        (["--methods", "fog"], "methods: fog,zog,cem there, fog now"),
+        (["--no-oracle"], "oracle: True there, False now"),
+        (["--init", "fixed"], "states"),
+        (["--rollout", "decoded"], "model: seed0@1 there, seed0@1 decoded now"),
+    ],
+)
+def test_another_question_needs_another_folder(read, run, more, words):
+    with pytest.raises(BadInput, match=f"{words}.*; give another --output"):
+        app(
+            ["esnr", "over-training", str(run), *QUICK, *more, "--output", str(read[0]), "--quiet"],
+            standalone_mode=False,
+        )
+
+
+def test_other_weights_need_another_folder(read, run, tmp_path):
+    other = tmp_path / "seed0"
+    shutil.copytree(run, other)
+    weights = other / "checkpoints" / "0000004" / "weights.safetensors"
+    changed = {name: value + 1 if value.is_floating_point() else value for name, value in load_file(weights).items()}
+    save_file(changed, weights)
+    with pytest.raises(BadInput, match=r"0000004.json was read otherwise, weights of the checkpoint"):
+        app(["esnr", "over-training", str(other), *QUICK, "--output", str(read[0]), "--quiet"], standalone_mode=False)
+
+
+def test_a_bad_table_is_one_line_and_exit_code_2_before_any_work(wmel_command, run, tmp_path):
+    (tmp_path / "bad.csv").write_text("run,step\nseed0,1\n")
+    asked = [str(run), *QUICK, "--output", str(tmp_path / "out"), "--beside", str(tmp_path / "bad.csv")]
+    done = wmel_command("esnr", "over-training", *asked)
+    assert done.returncode == 2 and "must have the columns run, updates" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_help_ends_with_examples(wmel_command):
+    text = wmel_command("esnr", "over-training", "--help").stdout
+    assert "wmel esnr over-training runs/seed0" in text.split("Examples:")[1]

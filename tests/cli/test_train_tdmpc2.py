@@ -1,0 +1,239 @@
+"""`wmel train tdmpc2` with what it keeps: killed, interrupted and going on; and training on stored episodes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tests.cli.test_cpg import heeding_interrupts
+from tests.conftest import ROOT
+from tests.training.tdmpc2.point import Point
+from wmel.threads import limited_to
+from wmel.training.restore import restored
+from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.train import train_tdmpc2
+
+POINTS = """
+import os, time
+from tests.testing.wrapped import Wrapped
+from tests.training.tdmpc2.point import Point
+
+class Pausing(Wrapped):
+    def step(self, states, actions):
+        time.sleep(float(os.environ.get("PAUSE", "0")))
+        return self.world.step(states, actions)
+
+still, pausing = Point(12), Pausing(Point(12))
+"""
+BY_LIBRARY = """
+from pathlib import Path
+from tests.cli.test_train_tdmpc2 import by_library
+by_library(30, Path("killed"), lambda moment: print(moment.updates, flush=True))
+"""
+COMMAND = [sys.executable, "-c", "from wmel.cli.main import main; main()"]
+FILE, WEIGHTS = "unfinished.safetensors", "weights.safetensors"
+
+
+def by_library(updates: int, folder, tell) -> None:
+    """As the command does it, saving after every round; 50 decisions of all episodes are taken to seed."""
+    settings = TDMPC2Settings(updates=updates, envs=50, batch=4, updates_per_step=1, decoder_steps=10)
+    train_tdmpc2(Point(12), settings, torch.device("cpu"), tell, Keeper(folder, 3, seconds=0.0))
+
+
+def line(updates: int, output: str, *more: str) -> list[str]:
+    """The command that does the same."""
+    said = f"train tdmpc2 --env points:still --updates {updates} --checkpoints 3 --envs 50 --batch 4 --decoder-steps 10"
+    return [*said.split(), "--updates-per-step", "1", "--output", output, *more]
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with environments of its own, and how commands find ours in it."""
+    folder = tmp_path_factory.mktemp("points")
+    (folder / "points.py").write_text(POINTS)
+    return {"cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+
+
+@pytest.fixture(scope="module")
+def kept(wmel_command, here):
+    """The folder of a training that was never disturbed, and what was said of it."""
+    done = wmel_command(*line(30, "kept"), **here)
+    assert done.returncode == 0, done.stderr
+    return here["cwd"] / "kept", done
+
+
+def test_a_training_keeps_its_episodes_and_checkpoints(kept):
+    folder, done = kept
+    assert sorted(file.name for file in folder.iterdir()) == ["card.json", "checkpoints", "episodes", WEIGHTS]
+    assert [file.name for file in sorted((folder / "checkpoints").iterdir())] == ["0000001", "0000005", "0000030"]
+    assert len(list((folder / "episodes").glob("round-*"))) == 6  # 50 decisions to seed and 30 of updates
+    assert "4000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
+
+
+def killed(command: list[str], here, stream: str, word: str) -> str:
+    """What a process printed until it said a word, and was killed."""
+    said = ""
+    with subprocess.Popen(command, text=True, **{stream: subprocess.PIPE}, **here) as process:
+        for one in getattr(process, stream):
+            said += one
+            if word in one:
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    return said
+
+
+def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_command, here, kept):
+    """Killed after ten updates: seeding ends in the fifth round."""
+    assert killed([sys.executable, "-c", BY_LIBRARY], here, "stdout", "10\n") == "0\n0\n0\n0\n10\n"
+    folder = here["cwd"] / "killed"
+    assert (folder / FILE).exists() and not (folder / WEIGHTS).exists()
+    done = wmel_command(*line(30, "killed"), **here)
+    assert done.returncode == 0 and "going on from update 10\n" in done.stderr, done.stderr
+    for file in (WEIGHTS, *(f"checkpoints/{stop:07d}/{WEIGHTS}" for stop in (1, 5, 30))):
+        assert (folder / file).read_bytes() == (kept[0] / file).read_bytes(), file
+    assert not (folder / FILE).exists() and "4000 transitions of 350 episodes, 30 updates" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def unfinished(here):
+    """The folder of a training of many updates that was left after ten."""
+
+    class Stopped(BaseException):
+        pass
+
+    def tell(moment):
+        if moment.updates:
+            raise Stopped
+
+    with limited_to(1), pytest.raises(Stopped):
+        by_library(20_000, here["cwd"] / "unfinished", tell)
+    return here["cwd"] / "unfinished"
+
+
+@pytest.mark.slow
+def test_other_settings_are_refused_in_one_line(wmel_command, here, unfinished):
+    done = wmel_command(*line(20_000, "unfinished", "--seed", "3"), **here)
+    assert done.returncode == 2 and done.stderr == (
+        "wmel: unfinished holds an unfinished training with seed 0, now 3: ask for the same to go on with it, or "
+        f"remove unfinished/{FILE} to begin anew\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_broken_file_is_refused_in_one_line(wmel_command, here, unfinished):
+    shutil.copytree(unfinished, here["cwd"] / "broken")
+    (here["cwd"] / "broken" / FILE).write_bytes((unfinished / FILE).read_bytes()[:-100])
+    done = wmel_command(*line(20_000, "broken"), **here)
+    words = f"wmel: broken/{FILE} is no unfinished training: remove it to begin anew\n"
+    assert done.returncode == 2 and done.stderr == words
+
+
+def interrupted(here, folder: str) -> tuple[int, str]:
+    """The exit code and standard error of a training that gets Ctrl-C after its first round."""
+    command, said = [*COMMAND, *line(20_000, folder)], ""
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=heeding_interrupts, **here
+    ) as process:  # fmt: skip
+        for one in process.stderr:
+            said += one
+            if " updates (" in one:
+                process.send_signal(signal.SIGINT)
+                break
+        said += process.communicate(timeout=60)[1]
+    return process.returncode, said
+
+
+def test_one_that_is_interrupted_says_from_where_it_goes_on(here, unfinished):
+    code, said = interrupted(here, "unfinished")
+    assert code == 130 and "Traceback" not in said and "going on from update 10\n" in said
+    assert said.endswith("the same command goes on from update 10\nwmel: interrupted\n")
+
+
+@pytest.mark.slow
+def test_one_that_saved_nothing_yet_promises_nothing(here):
+    code, said = interrupted(here, "nothing")
+    assert code == 130 and "Traceback" not in said and said.endswith("wmel: interrupted\n")
+    assert "goes on from" not in said and "going on from" not in said
+
+
+@pytest.mark.slow
+def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_command, here):
+    """Fifty decisions to seed and ten updates are five whole rounds."""
+    by_library(10, here["cwd"] / "over", lambda moment: None)
+    done = wmel_command(*line(10, "over"), **here)
+    assert done.returncode == 0 and not (here["cwd"] / "over" / FILE).exists()
+    assert "3000 transitions of 250 episodes, 10 updates" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_command_saves_every_half_minute(wmel_command, here):
+    """A first round of twelve pauses, with updates from the fourth on; then killed, and the rest without any."""
+    said = "train tdmpc2 --env points:pausing --updates 30 --envs 2500 --batch 4 --updates-per-step 1 --decoder-steps 1"
+    pausing = {**here, "env": {**here["env"], "PAUSE": "2.7"}}
+    heard = killed([*COMMAND, *said.split(), "--output", "paused"], pausing, "stderr", " updates (")
+    done = wmel_command(*said.split(), "--output", "paused", **here)
+    assert done.returncode == 0 and "going on from update 9\n" in done.stderr, done.stderr
+    wmel_command(*said.split(), "--output", "hurried", **here)
+    one, other = (here["cwd"] / name / WEIGHTS for name in ("paused", "hurried"))
+    assert one.read_bytes() == other.read_bytes()
+    assert "going on" not in heard, "a training that had only begun said that it goes on"
+
+
+def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
+    """Petabytes, which no machine begins to hand out."""
+    done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), **here)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which a step of")
+
+
+def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
+    """Of every kind; no environment is named, and the checkpoint plays in the one the episodes are of."""
+    said = (
+        "train tdmpc2 --data kept/episodes --updates 4 --checkpoints 2 --half --batch 4 --activation relu "
+        "--latent-norm none --decoder-steps 10 --output offline"
+    )
+    done = wmel_command(*said.split(), **here)
+    assert done.returncode == 0, done.stderr
+    assert "3600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
+    folder = here["cwd"] / "offline"
+    card = json.loads((folder / "card.json").read_text())
+    assert card["policy_return"] is None and len(card["data"]["sha256"]) == 64 and card["environment"] == "point"
+    assert (card["model"]["activation"], card["model"]["latent_norm"], card["fit"]["half"]) == ("relu", "none", True)
+    assert sorted(file.name for file in folder.iterdir()) == ["card.json", "checkpoints", WEIGHTS]
+    for where in (folder, folder / "checkpoints" / "0000001", folder / "checkpoints" / "0000004"):
+        assert restored(where, Point(12)).network.low.tolist() == [-1.0]
+    half, whole = ((one / WEIGHTS).stat().st_size for one in (folder, kept[0]))
+    assert half / whole == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.slow
+def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
+    said = "train mlp --env points:still --data kept/episodes --transitions 250 --epochs 2 --output mlp"
+    done = wmel_command(*said.split(), **here)
+    assert done.returncode == 0 and "250 transitions of 21 episodes, 2 epochs" in done.stdout, done.stderr
+    card = json.loads((here["cwd"] / "mlp" / "card.json").read_text())
+    assert card["collect"]["policy"] == "stored" and card["data"]["held_out_transitions"] == 2 * 12
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "tdmpc2 --data kept/episodes --env dmc:cartpole-swingup",
+            "the episodes in kept/episodes were played in point:",
+        ),
+        ("mlp --data kept/episodes --env points:still --transitions 50 --epochs 1 --collect random", ""),
+        ("mlp --env points:still --collect stored", ""),
+    ],
+)
+def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):
+    done = wmel_command("train", *said.split(), "--output", str(tmp_path), "--quiet", **here)
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
+    assert not (tmp_path / "card.json").exists()

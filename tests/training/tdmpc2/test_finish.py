@@ -1,0 +1,91 @@
+"""Half precision: the file is half as large, and the model is the one that was measured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, finished, same_weights, weights_of
+from wmel.closed_loop.run import episode_seeds
+from wmel.threads import limited_to
+from wmel.training.checkpoints import WEIGHTS, read_card
+from wmel.training.restore import restored
+from wmel.training.seeds import TRAINING
+from wmel.training.tdmpc2.decoder import decoder_pairs
+from wmel.training.tdmpc2.finish import DECODER_EPISODES, networks_for, round_to_half
+from wmel.training.tdmpc2.play import played
+from wmel.training.tdmpc2.train import MEASURED_EPISODES, PLAYED
+
+BUFFERS = {"low", "high", "discount"}
+SHORT = replace(SETTINGS, updates=3, decoder_steps=200)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """What a training made, and its folder, in half precision and in whole."""
+    folder = tmp_path_factory.mktemp("half")
+    with limited_to(1):
+        half = finished(folder / "half", replace(SHORT, half=True), checkpoints=1)
+        whole = finished(folder / "whole", SHORT)
+    return {"half": (half, folder / "half"), "whole": (whole, folder / "whole")}
+
+
+def test_the_file_is_about_half_as_large(trained):
+    half, whole = ((trained[kind][1] / WEIGHTS).stat().st_size for kind in ("half", "whole"))
+    assert 0.5 <= half / whole < 0.51
+
+
+def test_weights_are_stored_in_half_precision_and_the_rest_is_not(trained):
+    stored = weights_of(trained["half"][1])
+    assert {name for name, value in stored.items() if value.dtype != torch.float16} == BUFFERS
+    assert {value.dtype for value in weights_of(trained["whole"][1]).values()} == {torch.float32}
+    for name in BUFFERS:
+        assert torch.equal(stored[name], weights_of(trained["whole"][1])[name])
+
+
+def test_what_is_restored_is_what_was_measured_bit_by_bit(trained):
+    made, folder = trained["half"]
+    model = restored(folder, WORLD)
+    assert same_weights(model.network.state_dict(), made.model.network.state_dict())
+    assert {value.dtype for value in model.network.state_dict().values()} == {torch.float32}
+    assert model.spec.weights == made.model.spec.weights
+
+
+@pytest.mark.parametrize("kind", ["half", "whole"])
+def test_the_numbers_of_the_card_are_of_the_stored_weights(trained, kind):
+    """Measured again with the restored model, on the same episodes."""
+    model, card = restored(trained[kind][1], WORLD), read_card(trained[kind][1])
+    seeds = episode_seeds(TRAINING + SHORT.seed, PLAYED + DECODER_EPISODES + MEASURED_EPISODES)[PLAYED:]
+    own, others = (played(WORLD, model.network, some) for some in (seeds[:DECODER_EPISODES], seeds[DECODER_EPISODES:]))
+    assert card["policy_return"]["mean"] == others.returns.mean()
+    assert card["policy_return"]["deviation"] == others.returns.std(ddof=1)
+    for name, episodes in (("decoder_mse", own), ("held_out_decoder_mse", others)):
+        latents, seen = decoder_pairs(model.network, episodes.observations, episodes.actions)
+        error = (model.network.decoder(latents) - seen).square().mean()
+        assert card["errors"][name] == pytest.approx(float(error), rel=1e-6), name
+
+
+def test_rounding_changes_the_weights_by_a_rounding(trained):
+    """The training is the same; only what it hands over is rounded."""
+    half, whole = (trained[kind][0].model.network.agent.state_dict() for kind in ("half", "whole"))
+    assert same_weights(half, {name: value.half().float() for name, value in whole.items()})
+    assert not same_weights(half, whole)
+
+
+def test_checkpoints_on_the_way_are_rounded_too(trained):
+    folder = trained["half"][1] / "checkpoints" / "0000003"
+    stored = weights_of(folder)
+    assert {name for name, value in stored.items() if value.dtype != torch.float16} == BUFFERS
+    assert read_card(folder)["fit"]["half"] and restored(folder, WORLD).network.low.dtype == torch.float32
+
+
+def test_rounding_twice_is_rounding_once():
+    torch.manual_seed(0)
+    networks = networks_for(2, np.array([-1 / 3]), np.array([0.1]), 6, SETTINGS)
+    before = {name: value.clone() for name, value in networks.state_dict().items()}
+    round_to_half(networks)
+    once = {name: value.clone() for name, value in networks.state_dict().items()}
+    round_to_half(networks)
+    assert same_weights(networks.state_dict(), once) and not same_weights(once, before)
+    assert all(torch.equal(before[name], once[name]) for name in BUFFERS) and networks.low.device == CPU

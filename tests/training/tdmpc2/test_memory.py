@@ -1,0 +1,89 @@
+"""Memory that is really asked for and really not there: petabytes, which no allocator begins to hand out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, stopped
+from wmel.errors import BadInput
+from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.memory import enough_memory
+from wmel.training.tdmpc2.offline import train_tdmpc2_offline
+from wmel.training.tdmpc2.train import train_tdmpc2
+
+PETA = 10**15
+TOO_MUCH = [{"batch": PETA}, {"envs": PETA}, {"updates": 100 * PETA}]
+BEYOND_COUNTING = [{"envs": 1000 * PETA}, {"updates": 10**6 * PETA}, {"batch": 10**6 * PETA}]
+
+
+def told(settings, where: str = "this machine") -> str:
+    return (
+        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes, or --envs "
+        f"({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow, or --size (1)"
+    )
+
+
+@pytest.mark.parametrize("change", TOO_MUCH, ids=str)
+def test_a_training_too_large_for_this_machine_names_what_takes_memory(change):
+    settings = replace(SETTINGS, **change)
+    with pytest.raises(BadInput) as raised:
+        train_tdmpc2(WORLD, settings, CPU)
+    assert str(raised.value) == told(settings)
+
+
+@pytest.mark.parametrize("change", BEYOND_COUNTING, ids=str)
+def test_one_beyond_what_torch_can_count_is_refused_too(change):
+    with pytest.raises(BadInput, match=str(*change.values())):
+        train_tdmpc2(WORLD, replace(SETTINGS, **change), CPU)
+
+
+def test_one_on_stored_episodes_does_too(tmp_path):
+    stopped(tmp_path, 1)
+    settings = replace(SETTINGS, batch=PETA)
+    with pytest.raises(BadInput) as raised:
+        train_tdmpc2_offline(Keeper(tmp_path).episodes.read(), settings, CPU)
+    assert str(raised.value) == told(settings)
+
+
+def test_memory_of_arrays_counts_too():
+    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
+        np.empty(PETA)
+    assert str(raised.value) == told(SETTINGS)
+
+
+def test_memory_of_the_device_is_called_that():
+    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+    assert str(raised.value) == told(SETTINGS, "the device")
+
+
+def shapes_that_do_not_fit():
+    torch.zeros(2, 3) @ torch.zeros(2, 3)
+
+
+def division():
+    return 1 // 0
+
+
+def test_a_training_that_cannot_be_taken_up_for_want_of_memory_is_not_called_damaged(tmp_path):
+    """Who believed that would remove what could go on elsewhere."""
+    stopped(tmp_path, 1)
+    said = {"envs": SETTINGS.envs}
+    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
+        Keeper(tmp_path).take_up(said, lambda start: torch.empty(PETA))
+    assert str(raised.value) == told(SETTINGS)
+
+
+@pytest.mark.parametrize(("fault", "kind"), [(shapes_that_do_not_fit, RuntimeError), (division, ZeroDivisionError)])
+def test_other_faults_pass_through(fault, kind):
+    with pytest.raises(kind) as raised, enough_memory(SETTINGS):
+        fault()
+    assert not isinstance(raised.value, BadInput) and "memory" not in str(raised.value)
+
+
+def test_where_there_is_enough_nothing_happens():
+    with enough_memory(SETTINGS):
+        made = torch.zeros(3)
+    assert made.shape == (3,)

@@ -1,0 +1,225 @@
+"""Learning from stored episodes alone."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.tdmpc2.kept import (
+    CPU,
+    ENVS,
+    LENGTH,
+    SETTINGS,
+    WORLD,
+    finished,
+    same_weights,
+    stopped,
+    weights_of,
+    without_time,
+)
+from wmel import catalog
+from wmel.errors import BadInput
+from wmel.threads import limited_to
+from wmel.training.checkpoints import read_card
+from wmel.training.restore import restored
+from wmel.training.stored_episodes import Episodes, EpisodesFolder
+from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_LOOKS, OfflineTraining, train_tdmpc2_offline
+from wmel.training.tdmpc2.online import Diverged
+from wmel.training.tdmpc2.settings import discount_of
+from wmel.training.tdmpc2.unfinished import FILE
+
+SHORT = replace(SETTINGS, updates=7)
+CHECKPOINTS, STOPS = 3, (1, 3, 7)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Of a training that left three rounds of episodes."""
+    made = tmp_path_factory.mktemp("played")
+    with limited_to(1):
+        finished(made)
+    return made / "episodes"
+
+
+@pytest.fixture(scope="module")
+def episodes(folder):
+    return EpisodesFolder(folder).read()
+
+
+def changed(episodes: Episodes, **arrays) -> Episodes:
+    return replace(episodes, **arrays)
+
+
+def agent(made) -> dict[str, torch.Tensor]:
+    return made.model.network.agent.state_dict()
+
+
+def test_the_card_says_what_was_done(episodes):
+    told = []
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, told.append)
+    card = made.card
+    assert card["data"] == {"transitions": 3 * ENVS * LENGTH, "episodes": 3 * ENVS, "sha256": episodes.sha256}
+    assert card["policy_return"] is None and card["kept"] == {"weights": "of update 7", "return": None}
+    assert card["environment"] == "point" and card["fit"]["updates_taken"] == 7
+    assert card["fit"]["discount"] == discount_of(LENGTH) == pytest.approx(float(made.model.network.discount))
+    assert all(math.isfinite(error) for error in card["errors"].values())
+    assert [moment.updates for moment in told] == [7] == [moment["updates"] for moment in card["curve"]]
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+
+
+def test_the_last_weights_are_kept(episodes):
+    """With no environment nothing can be rated."""
+    training = OfflineTraining(episodes, SHORT, CPU)
+    training.run(lambda moment: None, (), lambda: None)
+    assert same_weights(agent(train_tdmpc2_offline(episodes, SHORT, CPU)), training.learner.network.state_dict())
+
+
+def test_what_is_written_is_restored_in_the_world_of_the_episodes(episodes, tmp_path):
+    made = train_tdmpc2_offline(episodes, SHORT, CPU)
+    Keeper(tmp_path).finish(made)
+    model = restored(tmp_path, WORLD)
+    assert same_weights(model.network.state_dict(), made.model.network.state_dict())
+    assert (model.network.low.tolist(), model.network.high.tolist()) == ([-1.0], [3.0])
+    with pytest.raises(BadInput, match="observes something else"):
+        restored(tmp_path, catalog.environment("dmc:cartpole-swingup"))
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(episodes):
+    one = train_tdmpc2_offline(episodes, SHORT, CPU)
+    torch.manual_seed(99)  # what others draw changes nothing
+    same = train_tdmpc2_offline(episodes, SHORT, CPU)
+    other = train_tdmpc2_offline(episodes, replace(SHORT, seed=1), CPU)
+    assert same_weights(one.model.network.state_dict(), same.model.network.state_dict())
+    assert one.card["errors"] == same.card["errors"] and not same_weights(agent(one), agent(other))
+
+
+def test_what_torch_would_have_drawn_next_is_left_alone(episodes):
+    torch.manual_seed(4)
+    wanted = torch.rand(3)
+    torch.manual_seed(4)
+    train_tdmpc2_offline(episodes, replace(SHORT, updates=1), CPU)
+    assert torch.equal(torch.rand(3), wanted)
+
+
+def test_it_is_the_stored_episodes_that_are_learned_from(episodes):
+    """Other rewards, other weights; the order of the columns of a step is not to be mixed up."""
+    one = train_tdmpc2_offline(episodes, SHORT, CPU)
+    other = train_tdmpc2_offline(changed(episodes, rewards=1 - episodes.rewards), SHORT, CPU)
+    assert not same_weights(agent(one), agent(other))
+
+
+def test_the_decoder_soon_knows_the_stored_observations(episodes):
+    """Far better than the mean of all of them would do."""
+    card = train_tdmpc2_offline(episodes, replace(SHORT, updates=1, decoder_steps=300), CPU).card
+    spread = float(episodes.observations.var(axis=(0, 1)).mean())
+    assert card["errors"]["decoder_mse"] < 0.2 * spread and card["errors"]["held_out_decoder_mse"] < 0.5 * spread
+
+
+@pytest.fixture(scope="module")
+def whole(episodes, tmp_path_factory):
+    """The folder of a training that was never stopped."""
+    made = tmp_path_factory.mktemp("offline")
+    keeper = Keeper(made, CHECKPOINTS, seconds=0.0)
+    with limited_to(1):
+        keeper.finish(train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper))
+    return made
+
+
+def test_keeping_changes_nothing(whole, episodes):
+    made = train_tdmpc2_offline(episodes, SHORT, CPU)
+    assert same_weights(weights_of(whole), made.model.network.state_dict())
+    assert sorted(file.name for file in whole.iterdir()) == ["card.json", "checkpoints", "weights.safetensors"]
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_checkpoint_is_of_exactly_so_many_updates(whole, episodes, stop):
+    where = whole / "checkpoints" / f"{stop:07d}"
+    assert sorted(file.name for file in where.parent.iterdir()) == [f"{one:07d}" for one in STOPS]
+    alone = train_tdmpc2_offline(episodes, replace(SHORT, updates=stop), CPU)
+    assert same_weights(restored(where, WORLD).network.agent.state_dict(), agent(alone))
+    assert read_card(where)["fit"]["updates_taken"] == stop
+
+
+@pytest.mark.parametrize("after", STOPS)
+def test_going_on_ends_where_it_would_have_ended(whole, episodes, tmp_path, after):
+    """Left at a stop, where it stands is written as a keeper does it."""
+    asked = {"data": episodes.sha256, **vars(SHORT)}
+    first = OfflineTraining(episodes, SHORT, CPU)
+
+    def reached():
+        if first.updates.done == after:
+            first.unfinished(asked).write(tmp_path)
+
+    first.run(lambda moment: None, STOPS, reached)
+    keeper = Keeper(tmp_path, CHECKPOINTS, seconds=0.0)
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper)
+    keeper.finish(made)
+    assert same_weights(weights_of(tmp_path), weights_of(whole)) and not (tmp_path / FILE).exists()
+    if after < SHORT.updates:
+        assert without_time(read_card(tmp_path)) == without_time(read_card(whole))
+
+
+def test_where_it_stands_is_saved_now_and_then(episodes, tmp_path):
+    """At the end here; a training this short is looked at once."""
+    assert SHORT.updates < UPDATES_BETWEEN_LOOKS
+    keeper = Keeper(tmp_path, seconds=0.0)
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper)
+    assert keeper.saved == SHORT.updates and (tmp_path / FILE).exists()
+    again = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path))
+    assert same_weights(made.model.network.state_dict(), again.model.network.state_dict())
+
+
+def test_other_data_or_settings_in_the_same_folder_are_refused(episodes, folder, tmp_path):
+    train_tdmpc2_offline(episodes, replace(SHORT, updates=1), CPU, keeper=Keeper(tmp_path, seconds=0.0))
+    other = changed(episodes, sha256="0" * 64)
+    with pytest.raises(BadInput, match=f"an unfinished training with data {episodes.sha256}, now 000.*: ask for the"):
+        train_tdmpc2_offline(other, replace(SHORT, updates=1), CPU, keeper=Keeper(tmp_path))
+    with pytest.raises(BadInput, match="an unfinished training with updates 1, now 7: ask for the same"):
+        train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path))
+
+
+def test_one_that_played_is_not_gone_on_with(episodes, tmp_path):
+    """Nor the other way round."""
+    stopped(tmp_path / "played", 1, SHORT)
+    with pytest.raises(BadInput, match="an unfinished training with data None, now"):
+        train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "played"))
+    train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "stored", seconds=0.0))
+    with pytest.raises(BadInput, match="an unfinished training with model None, now"):
+        finished(tmp_path / "stored", SHORT)
+
+
+def test_one_episode_is_refused(episodes):
+    one = {name: getattr(episodes, name)[:1] for name in ("observations", "actions", "rewards")}
+    with pytest.raises(BadInput, match="one stored episode is too little"):
+        train_tdmpc2_offline(changed(episodes, **one), SHORT, CPU)
+
+
+def test_two_episodes_are_enough(episodes):
+    two = {name: getattr(episodes, name)[:2] for name in ("observations", "actions", "rewards")}
+    card = train_tdmpc2_offline(changed(episodes, **two), replace(SHORT, updates=1), CPU).card
+    assert all(math.isfinite(error) for error in card["errors"].values())
+
+
+def test_episodes_shorter_than_the_horizon_are_refused(episodes):
+    words = f"episodes of {LENGTH} decisions are shorter than the training horizon {LENGTH + 1}"
+    with pytest.raises(BadInput, match=words):
+        train_tdmpc2_offline(episodes, replace(SHORT, horizon=LENGTH + 1), CPU)
+
+
+def test_a_loss_that_is_no_number_ends_the_training(episodes):
+    """Rewards so large that their squares are none."""
+    huge = changed(episodes, observations=np.full_like(episodes.observations, 3e38))
+    with pytest.raises(Diverged, match="a loss or a reward became NaN or infinite by update 7"):
+        train_tdmpc2_offline(huge, SHORT, CPU)
+
+
+@pytest.mark.parametrize("cell", [{"activation": "relu", "latent_norm": "none"}, {"half": True}], ids=str)
+def test_other_kinds_are_trained_too(episodes, tmp_path, cell):
+    made = train_tdmpc2_offline(episodes, replace(SHORT, updates=2, **cell), CPU)
+    Keeper(tmp_path).finish(made)
+    assert same_weights(restored(tmp_path, WORLD).network.state_dict(), made.model.network.state_dict())
+    assert all(read_card(tmp_path)["model"][name] == value for name, value in cell.items() if name != "half")
