@@ -71,6 +71,7 @@ def own_worlds(tmp_path_factory):
     return {"cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
 
 
+@pytest.mark.slow
 def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), **own_worlds)
     assert done.returncode == 0, done.stderr
@@ -108,6 +109,7 @@ def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds):
     assert done.returncode == 2 and done.stderr == "wmel: cuda was asked for, and torch sees 0 CUDA devices here\n"
 
 
+@pytest.mark.slow
 def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command, own_worlds):
     """Ten rounds of seeding, one that is rated, and then rewards that are no numbers."""
     line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"

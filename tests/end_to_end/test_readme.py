@@ -21,6 +21,7 @@ def test_the_readme_opens_with_its_two_commands():
     assert [line.split("#")[0].strip() for line in COMMANDS[:2]] == ["make demo", "make test"]
 
 
+@pytest.mark.slow
 def test_every_command_line_of_the_readme_works(wmel_command, tmp_path):
     lines = [line for line in COMMANDS if line.startswith("wmel ")]
     assert lines

@@ -32,6 +32,7 @@ def convert(
     """
     from wmel import catalog
     from wmel.cli import inputs
+    from wmel.cli.train_tdmpc2 import said
     from wmel.training.checkpoints import write_checkpoint
     from wmel.training.devices import usable_device
     from wmel.training.tdmpc2.convert import converted
@@ -45,6 +46,6 @@ def convert(
     write_checkpoint(output, stored_weights(made), made.card)
     if not quiet:
         returned, errors = made.card["policy_return"], made.card["errors"]
-        print(f"return of its policy: {returned['mean']} over {returned['episodes']} episodes")
-        print(f"held-out error of its decoder (mean squared): {errors['held_out_decoder_mse']}")
+        print(f"return of its policy: {said(returned['mean'])} over {returned['episodes']} episodes")
+        print(f"held-out error of its decoder (mean squared): {said(errors['held_out_decoder_mse'])}")
         print(f"checkpoint: {output}")

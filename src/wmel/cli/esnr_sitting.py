@@ -137,7 +137,7 @@ def _collector(models: list[str]) -> tuple[str, float, int]:
     policy, epsilon, steps = (
         (said.get(name) for name in ("policy", "epsilon", "episode_steps")) if isinstance(said, dict) else (None,) * 3
     )
-    if not isinstance(policy, str) or policy == "all":  # every transition there was: no policy came through them
+    if not isinstance(policy, str) or policy in ("all", "stored"):  # no policy of the catalogue came through them
         return "random", 0.0, EPISODE_STEPS
     share = float(epsilon) if isinstance(epsilon, int | float) else 0.0
     return policy, share, steps if isinstance(steps, int) and steps > 0 else EPISODE_STEPS

@@ -41,7 +41,9 @@ def train(
         Path | None,
         typer.Option("--data", help="Folder of episodes that a tdmpc2 played, to train on instead of playing."),
     ] = None,
-    transitions: Annotated[int | None, count("--transitions", "Transitions to collect.  [default: 2000]")] = None,
+    transitions: Annotated[
+        int | None, count("--transitions", "Transitions to collect.  [default: 2000; of --data 20000]")
+    ] = None,
     collect: Annotated[
         str | None,
         typer.Option(
@@ -102,7 +104,7 @@ def train(
         bool, typer.Option("--half", help="Of tdmpc2: round the finished weights to half precision, half the file.")
     ] = False,
     device: Annotated[
-        str | None, typer.Option("--device", help="Of tdmpc2: where it learns, cpu or cuda.  [default: cpu]")
+        str | None, typer.Option("--device", help="Of tdmpc2: where it learns: cpu, cuda, cuda:1.  [default: cpu]")
     ] = None,
     threads: Annotated[int, count("--threads", "Threads to fit with.")] = 1,
     seed: options.Seed = 0,

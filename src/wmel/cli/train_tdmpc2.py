@@ -21,10 +21,13 @@ def train_tdmpc2_checkpoint(source: Source, output: Path, asked: dict[str, Any],
     from wmel.cli.progress import progress
     from wmel.errors import BadInput
     from wmel.training.devices import usable_device
+    from wmel.training.tdmpc2.diverged import Diverged
     from wmel.training.tdmpc2.keeper import Keeper
-    from wmel.training.tdmpc2.online import Diverged
     from wmel.training.tdmpc2.settings import TDMPC2Settings
 
+    for name in ("envs", "updates_per_step"):
+        if source.episodes is not None and name in asked:
+            raise BadInput(f"stored episodes are as they were played: leave out --{name.replace('_', '-')}")
     device = usable_device(asked.pop("device", "cpu"))
     keeper = Keeper(output, asked.pop("checkpoints", 0))
     settings = TDMPC2Settings(**asked)
@@ -61,8 +64,8 @@ def train_tdmpc2_checkpoint(source: Source, output: Path, asked: dict[str, Any],
         card, data, known = made.card, made.card["data"], made.card["policy_return"]
         print(f"{data['transitions']} transitions of {data['episodes']} episodes, {settings.updates} updates")
         if known is not None:
-            print(f"return of its policy: {_said(known['mean'])} over {known['episodes']} episodes")
-        print(f"held-out error of its decoder (mean squared): {_said(card['errors']['held_out_decoder_mse'])}")
+            print(f"return of its policy: {said(known['mean'])} over {known['episodes']} episodes")
+        print(f"held-out error of its decoder (mean squared): {said(card['errors']['held_out_decoder_mse'])}")
         print(f"checkpoint: {output}")
     return 0
 
@@ -95,5 +98,5 @@ def _words(moment: Any, wanted: int) -> str:
     return f"{moment.updates} updates ({rate:.0f}/s{left}), {moment.transitions} transitions: {returned}{losses}"
 
 
-def _said(value: float | None) -> str:
+def said(value: float | None) -> str:
     return "n/a (no finite number)" if value is None else f"{value:.4g}"

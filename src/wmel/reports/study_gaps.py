@@ -18,6 +18,16 @@ class StudyGap:
     entry: ComparedEntry
 
     @property
+    def acts_by(self) -> str | None:
+        """The policy of its own that the model acts by; None: it is planned with as the oracle is."""
+        return self.comparison.arm_labels.get(self.model, {}).get("policy")
+
+    @property
+    def title(self) -> str:
+        """The model, and that it acts by itself where it does: the gap is then of model and planner together."""
+        return self.model if self.acts_by is None else f"{self.model} (model and planner: {self.acts_by})"
+
+    @property
     def verdict(self) -> VerdictEntry:
         """The one behind the label of the entry: the strict one, or that of a run which may stop early."""
         shown = [one for one in self.entry.verdicts.values() if one.label == self.entry.verdict]

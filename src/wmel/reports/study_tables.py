@@ -24,7 +24,7 @@ def summary_table(record: StudyRecord) -> StudyTable:
     rows = tuple(
         (
             Cell(gap.comparison.name),
-            Cell(gap.model),
+            Cell(gap.title),
             Cell(gap.entry.verdict),
             Cell(f"{gap.entry.gap:+.3f}"),
             Cell(shown(_interval(gap))),
@@ -91,7 +91,7 @@ def missing_table(record: StudyRecord) -> StudyTable:
 def verdict_reasons(comparison: ComparisonEntry) -> list[str]:
     """Every verdict of every model, by every rule it was judged by."""
     return [
-        f"{gap.model}: {verdict.label} ({rule}): {verdict.reason}"
+        f"{gap.title}: {verdict.label} ({rule}): {verdict.reason}"
         for gap in gaps_of(comparison)
         for rule, verdict in gap.entry.verdicts.items()
     ]
@@ -104,7 +104,7 @@ def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[Cell, ..
     if claims is not None:
         both = (estimate_cell(claims.these_checkpoints), estimate_cell(claims.this_training_recipe))
     return (
-        Cell(gap.model),
+        Cell(gap.title),
         Cell(f"{entry.gap:+.3f}"),
         Cell(shown(_interval(gap))),
         Cell(entry.gap_method),

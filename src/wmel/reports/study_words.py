@@ -74,7 +74,7 @@ def gap_sentence(gap: StudyGap) -> str:
 
 def _limits(gap: StudyGap) -> list[str]:
     """What the verdict does not say."""
-    own = gap.comparison.arm_labels.get(gap.model, {}).get("policy")
+    own = gap.acts_by
     limits = [] if own is None else [f"It acts by itself ({own}): the gap is of model and planner together."]
     if gap.is_open:
         return limits

@@ -1,8 +1,15 @@
 """Where a network can be."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 
 from wmel.errors import BadInput
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """While graphs and streams are made on a device: torch makes them on the current one."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def usable_device(name: str) -> torch.device:

@@ -40,7 +40,7 @@ class Collection:
         if self.policy == "stored":
             if self.epsilon is not None or self.episode_steps is not None:
                 raise BadInput("stored episodes are as they were played: leave out epsilon and episode-steps")
-            return replace(self, transitions=self.transitions or 20_000)
+            return replace(self, transitions=20_000 if self.transitions is None else self.transitions)
         if self.policy != "all":
             given = {name: value for name, value in asdict(self).items() if value is not None}
             return Collection(**{"transitions": 2000, "epsilon": 0.0, "episode_steps": 200} | given)

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from wmel.errors import BadInput, CannotWrite
+from wmel.errors import BadInput, CannotWrite, require_whole
 from wmel.files import write_whole
 from wmel.training.collect import Collected
 from wmel.training.transitions import Transitions
@@ -43,6 +43,7 @@ class Episodes:
 
     def collected(self, transitions: int, seed: int) -> Collected:
         """So many transitions of episodes drawn at random, and a tenth as many episodes beside them held out."""
+        require_whole(transitions, "the number of transitions")
         count, length = self.rewards.shape
         wanted = -(-transitions // length)
         apart = max(1, wanted // 10)
@@ -75,7 +76,7 @@ class EpisodesFolder:
     def begin(self, described: dict[str, Any]) -> None:
         """Say what is going to be played; rounds of another training are removed."""
         try:
-            for old in self.path.glob(ROUND.format(0).replace("00000", "*")):
+            for old in self._files():
                 old.unlink()
             text = json.dumps(described, indent=1) + "\n"
             write_whole(self.path / DESCRIPTION, lambda path: path.write_text(text, encoding="utf-8"))
@@ -102,7 +103,7 @@ class EpisodesFolder:
 
     def read(self) -> Episodes:
         """Every round that is there."""
-        described, files = self._described(), sorted(self.path.glob(ROUND.format(0).replace("00000", "*")))
+        described, files = self._described(), self._files()
         if not files:
             raise BadInput(f"{self.path} has no finished round of episodes")
         for file in files:
@@ -126,14 +127,20 @@ class EpisodesFolder:
         digest = sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
         return Episodes(observations, actions, rewards, described, digest)
 
+    def _files(self) -> list[Path]:
+        return sorted(self.path.glob("round-*.safetensors"))
+
     def _described(self) -> dict[str, Any]:
         path = self.path / DESCRIPTION
         try:
             described = json.loads(path.read_text(encoding="utf-8"))
-            (low, high), names = described["actions"]["bounds"], described["observation"]
-            assert len(low) == len(high) and isinstance(names, list) and isinstance(described["environment"], str)
+            bounds, names = np.array(described["actions"]["bounds"], float), described["observation"]
+            if bounds.ndim != 2 or len(bounds) != 2 or not np.isfinite(bounds).all():
+                raise ValueError("bounds")
+            if not isinstance(names, list) or not isinstance(described["environment"], str):
+                raise ValueError("names")
         except OSError as error:
             raise BadInput(f"{self.path} holds no episodes: cannot read {DESCRIPTION}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, AssertionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f"{path} does not describe what episodes were played in") from error
         return described

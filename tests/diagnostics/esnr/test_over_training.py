@@ -120,9 +120,12 @@ def test_a_reading_not_told_from_0_is_no_height():
     assert found.shape is Shape.NONE and "not told from 0" in found.reasons[0]
 
 
-def test_without_intervals_no_u_is_claimed():
-    found = u_shape(with_interval(0, 8, np.nan, np.nan))
-    assert found.shape is Shape.NONE and "without an interval" in found.reasons[0]
+@pytest.mark.parametrize(("value", "low", "high"), [(8, np.nan, np.nan), (-1, -2, -0.5)])
+def test_a_reading_without_an_interval_or_all_below_0_is_left_out(value, low, high):
+    changed = with_interval(3, value, low, high)
+    kept = np.arange(len(changed.esnr)) != 3
+    parts = (changed.updates, changed.esnr, changed.low, changed.high)
+    assert u_shape(changed) == u_shape(Curve(*(part[kept] for part in parts)))
 
 
 ratios = st.lists(st.floats(1e-3, 1e3), min_size=5, max_size=14)

@@ -14,8 +14,9 @@ from wmel.training.restore import restored
 from wmel.training.seeds import TRAINING
 from wmel.training.tdmpc2.decoder import decoder_pairs
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, networks_for, round_to_half
+from wmel.training.tdmpc2.online import STARTS
 from wmel.training.tdmpc2.play import played
-from wmel.training.tdmpc2.train import MEASURED_EPISODES, PLAYED
+from wmel.training.tdmpc2.train import MEASURED_EPISODES
 
 BUFFERS = {"low", "high", "discount"}
 SHORT = replace(SETTINGS, updates=3, decoder_steps=200)
@@ -56,7 +57,7 @@ def test_what_is_restored_is_what_was_measured_bit_by_bit(trained):
 def test_the_numbers_of_the_card_are_of_the_stored_weights(trained, kind):
     """Measured again with the restored model, on the same episodes."""
     model, card = restored(trained[kind][1], WORLD), read_card(trained[kind][1])
-    seeds = episode_seeds(TRAINING + SHORT.seed, PLAYED + DECODER_EPISODES + MEASURED_EPISODES)[PLAYED:]
+    seeds = episode_seeds(TRAINING + SHORT.seed, STARTS + DECODER_EPISODES + MEASURED_EPISODES)[STARTS:]
     own, others = (played(WORLD, model.network, some) for some in (seeds[:DECODER_EPISODES], seeds[DECODER_EPISODES:]))
     assert card["policy_return"]["mean"] == others.returns.mean()
     assert card["policy_return"]["deviation"] == others.returns.std(ddof=1)

@@ -219,8 +219,24 @@ def test_episodes_of_another_shape_are_refused(tmp_path):
         finished(tmp_path)
 
 
-def test_a_new_training_in_a_used_folder_has_only_its_own_episodes_and_checkpoints(tmp_path):
+def test_a_finished_training_is_never_begun_anew(tmp_path):
     finished(tmp_path, checkpoints=3)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for settings in (SETTINGS, replace(SETTINGS, updates=3)):
+        with pytest.raises(BadInput, match="holds a finished training: give another --output, or remove it"):
+            finished(tmp_path, settings, checkpoints=2)
+    assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_other_checkpoints_on_the_way_are_another_training(tmp_path):
+    stopped(tmp_path, 2, checkpoints=3)
+    with pytest.raises(BadInput, match="an unfinished training with checkpoints 3, now 2"):
+        finished(tmp_path, checkpoints=2)
+
+
+def test_a_new_training_after_one_that_was_never_saved_has_only_its_own_episodes_and_checkpoints(tmp_path):
+    finished(tmp_path, checkpoints=3)
+    (tmp_path / "card.json").unlink()
     finished(tmp_path, replace(SETTINGS, updates=3), checkpoints=2)
     assert [file.name for file in (tmp_path / "episodes").glob("round*")] == [ROUND.format(0)]
     assert sorted(file.name for file in (tmp_path / "checkpoints").iterdir()) == ["0000001", "0000003"]

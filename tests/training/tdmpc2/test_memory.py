@@ -18,11 +18,10 @@ TOO_MUCH = [{"batch": PETA}, {"envs": PETA}, {"updates": 100 * PETA}]
 BEYOND_COUNTING = [{"envs": 1000 * PETA}, {"updates": 10**6 * PETA}, {"batch": 10**6 * PETA}]
 
 
-def told(settings, where: str = "this machine") -> str:
-    return (
-        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes, or --envs "
-        f"({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow, or --size (1)"
-    )
+def told(settings, where: str = "this machine", playing: bool = True) -> str:
+    kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
+    words = f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"
+    return f"{words}{kept if playing else ''}, or --size (1)"
 
 
 @pytest.mark.parametrize("change", TOO_MUCH, ids=str)
@@ -44,7 +43,7 @@ def test_one_on_stored_episodes_does_too(tmp_path):
     settings = replace(SETTINGS, batch=PETA)
     with pytest.raises(BadInput) as raised:
         train_tdmpc2_offline(Keeper(tmp_path).episodes.read(), settings, CPU)
-    assert str(raised.value) == told(settings)
+    assert str(raised.value) == told(settings, playing=False)
 
 
 def test_memory_of_arrays_counts_too():
@@ -53,9 +52,18 @@ def test_memory_of_arrays_counts_too():
     assert str(raised.value) == told(SETTINGS)
 
 
-def test_memory_of_the_device_is_called_that():
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
+    ids=str,
+)
+def test_memory_of_the_device_is_called_that(error):
     with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        raise error
     assert str(raised.value) == told(SETTINGS, "the device")
 
 

@@ -147,7 +147,7 @@ def test_a_checkpoint_is_of_exactly_so_many_updates(whole, episodes, stop):
 @pytest.mark.parametrize("after", STOPS)
 def test_going_on_ends_where_it_would_have_ended(whole, episodes, tmp_path, after):
     """Left at a stop, where it stands is written as a keeper does it."""
-    asked = {"data": episodes.sha256, **vars(SHORT)}
+    asked = {"data": episodes.sha256, **vars(SHORT), "checkpoints": 3}
     first = OfflineTraining(episodes, SHORT, CPU)
 
     def reached():
@@ -188,7 +188,7 @@ def test_one_that_played_is_not_gone_on_with(episodes, tmp_path):
     with pytest.raises(BadInput, match="an unfinished training with data None, now"):
         train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "played"))
     train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "stored", seconds=0.0))
-    with pytest.raises(BadInput, match="an unfinished training with model None, now"):
+    with pytest.raises(BadInput, match="an unfinished training with environment None, now"):
         finished(tmp_path / "stored", SHORT)
 
 

@@ -61,22 +61,23 @@ class UShape:
 class Levels:
     """Logarithms of the readings that are known, and how far each can be trusted.
 
+    One without an interval, or all below 0 (its noise was overestimated), is left out.
     Dead ones are at -inf, without error. One whose interval holds 0 is at the logarithm of its upper end: as a minimum
     that understates the depth, and as anything higher than a minimum it does not count.
     """
 
     updates: np.ndarray  # [m]
     values: np.ndarray  # [m]
-    errors: np.ndarray  # [m] NaN: unknown
+    errors: np.ndarray  # [m]
     near_zero: np.ndarray  # [m] bool
 
     @classmethod
     def of(cls, curve: Curve) -> "Levels":
         value, low, high = curve.esnr, curve.low, curve.high
-        dead, near_zero = value == 0, (value != 0) & (low <= 0)
-        known = np.isfinite(value) & (dead | near_zero | (value > 0))
+        dead, near_zero = value == 0, (value != 0) & (low <= 0) & (high > 0)
+        known = np.isfinite(value) & (dead | near_zero | ((value > 0) & np.isfinite(low) & np.isfinite(high)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.log(np.where(near_zero, np.maximum(high, 0), value))
+            values = np.log(np.where(near_zero, high, value))
             errors = np.where(dead | near_zero, 0.0, (np.log(high) - np.log(low)) / (2 * HALF_WIDTH))
         return cls(curve.updates[known], values[known], errors[known], near_zero[known])
 
@@ -127,8 +128,6 @@ def u_shape(curve: Curve) -> UShape:
     count = len(levels.values)
     if count < FEWEST:
         return UShape(Shape.TOO_FEW, (f"{count} of {len(curve.esnr)} checkpoints have an ESNR, {FEWEST} are needed",))
-    if np.isnan(levels.errors).any():
-        return UShape(Shape.NONE, ("there are readings without an interval to judge by",))
     least = int(np.argmin(levels.values))
     minimum, lowest = int(levels.updates[least]), float(np.exp(levels.values[least]))
     reasons = []

@@ -5,14 +5,19 @@ from pathlib import Path
 import torch
 
 from wmel.contract.environment import Environment
-from wmel.contract.spaces import Box
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.threads import limited_to
 from wmel.training.card import Trained
+from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.official import read_official
+from wmel.training.tdmpc2.online import rewarded_actions
 from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import measured
+
+LEARNING = tuple(
+    name for name in TDMPC2Settings.__dataclass_fields__ if name not in ("size", "decoder_steps", "half", "seed")
+)  # settings that have no use here
 
 
 def converted(
@@ -22,7 +27,7 @@ def converted(
     network = read_official(path)
     settings = TDMPC2Settings(_size(network, path, environment), decoder_steps=decoder_steps, half=half)
     weights = {name: value.to(device) for name, value in network.state_dict().items()}
-    with limited_to(settings.threads):
+    with limited_to(settings.threads), enough_memory(settings, playing=False):
         return measured(
             environment,
             settings,
@@ -32,16 +37,15 @@ def converted(
             kept={"weights": f"of the published file {path.name}", "return": None},
             updates=0,
             curve=[],
+            without=LEARNING,
         )
 
 
 def _size(network: TDMPC2, path: Path, environment: Environment) -> int:
     """Its size by the table; one that does not fit the environment is refused."""
-    spec, space = environment.spec, environment.spec.actions
+    spec, space = environment.spec, rewarded_actions(environment)
     if network.embedding is not None:
         raise BadInput(f"{path} is of several tasks, padded to the widest: read it with read_official and choose one")
-    if not isinstance(space, Box):
-        raise BadInput(f"TD-MPC2 acts with numbers; the actions of {spec.name} are levels")
     here, there = (len(spec.observation), space.width), (network.observation, network.action)
     if here != there:
         raise BadInput(

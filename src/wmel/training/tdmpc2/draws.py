@@ -12,7 +12,10 @@ class Draws:
     def __init__(self, seed: int, device: torch.device):
         self._devices = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(self._devices):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
+            for one in self._devices:
+                with torch.cuda.device(one):
+                    torch.cuda.manual_seed(seed)
             self._keep()
 
     @contextmanager

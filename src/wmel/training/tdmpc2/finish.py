@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.card import Trained
@@ -45,7 +46,9 @@ def with_weights(
 @torch.no_grad()
 def round_to_half(network: nn.Module) -> None:
     """Weights that half precision can hold, so that a checkpoint of half the size is the same model."""
-    for weight in network.parameters():
+    for name, weight in network.named_parameters():
+        if not weight.half().isfinite().all():
+            raise BadInput(f"{name} has weights beyond half precision: train without --half")
         weight.copy_(weight.half())
 
 
@@ -81,8 +84,12 @@ def card_of_tdmpc2(
     steps: int,
     curve: list[Moment],
     diverged: str | None = None,
+    without: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """What is to be said of a trained one; `described` is what its environment is, `steps` the decisions it has."""
+    """What is to be said of a trained one.
+
+    `described` is what its environment is, `steps` the decisions it has, `without` settings that were not in force.
+    """
     shape = {name: getattr(settings, name) for name in ("size", "activation", "latent_norm")}
     described = dict(described)
     measured = None if returns is None else {
@@ -97,7 +104,7 @@ def card_of_tdmpc2(
         "kept": kept,
         "policy_return": measured,
         "fit": {
-            **asdict(settings),
+            **{name: value for name, value in asdict(settings).items() if name not in without},
             "discount": discount_of(steps),
             "device": device.type,
             "updates_taken": updates,

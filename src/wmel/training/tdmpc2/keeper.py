@@ -10,13 +10,13 @@ import numpy as np
 
 from wmel.errors import BadInput, require_whole
 from wmel.training.card import Trained
-from wmel.training.checkpoints import remove, remove_checkpoint, write_checkpoint
+from wmel.training.checkpoints import CARD, remove, remove_checkpoint, write_checkpoint
 from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.finish import stored_weights
-from wmel.training.tdmpc2.memory import is_want_of_memory
 from wmel.training.tdmpc2.unfinished import FILE, Unfinished
 
 EPISODES, CHECKPOINTS = "episodes", "checkpoints"
+OTHER_SHAPES = ("loading state_dict", "must match", "expected shape")  # how torch says that tensors do not fit
 SECONDS_BETWEEN_SAVINGS = 30.0
 
 
@@ -44,16 +44,21 @@ class Keeper:
         return tuple(sorted({round(float(one)) for one in spaced}))
 
     def take_up(self, asked: dict[str, Any], go_on: Callable[[Unfinished], None]) -> bool:
-        """Go on with a training in the folder that did not end; False where there is none, and one can begin."""
+        """Go on with a training in the folder that did not end; False where there is none, and one can begin.
+
+        One that is finished is never begun anew.
+        """
         start = Unfinished.found(self.folder, asked)
         if start is None:
+            if (self.folder / CARD).exists():
+                raise BadInput(f"{self.folder} holds a finished training: give another --output, or remove it first")
             for old in (self.folder / CHECKPOINTS).glob("*"):
                 remove_checkpoint(old)
             return False
         try:
             go_on(start)
-        except (KeyError, RuntimeError, ValueError) as error:
-            if isinstance(error, BadInput) or is_want_of_memory(error):
+        except (KeyError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not any(words in str(error) for words in OTHER_SHAPES):
                 raise
             raise BadInput(f"{self.folder / FILE} is damaged: remove it to begin anew") from error
         self.begun = self.saved = start.updates

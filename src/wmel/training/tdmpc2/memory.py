@@ -8,32 +8,29 @@ import torch
 from wmel.errors import BadInput
 from wmel.training.tdmpc2.settings import TDMPC2Settings
 
-TORCH_SAYS = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")  # on the host
+ON_THE_HOST = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")
+ON_THE_DEVICE = ("CUDA error: out of memory", "ALLOC_FAILED")
 
 
 @contextmanager
-def enough_memory(settings: TDMPC2Settings) -> Iterator[None]:
+def enough_memory(settings: TDMPC2Settings, *, playing: bool = True) -> Iterator[None]:
     """Where a device or the host has no memory left, name the settings that take it."""
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise _told(settings, "the device") from error
+        raise _told(settings, "the device", playing) from error
     except MemoryError as error:
-        raise _told(settings, "this machine") from error
+        raise _told(settings, "this machine", playing) from error
     except (RuntimeError, TypeError) as error:
-        if not is_want_of_memory(error):
-            raise
-        raise _told(settings, "this machine") from error
+        for where, said in (("this machine", ON_THE_HOST), ("the device", ON_THE_DEVICE)):
+            if any(words in str(error) for words in said):
+                raise _told(settings, where, playing) from error
+        raise
 
 
-def is_want_of_memory(error: Exception) -> bool:
-    """Whether that is what torch means."""
-    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in TORCH_SAYS)
-
-
-def _told(settings: TDMPC2Settings, where: str) -> BadInput:
+def _told(settings: TDMPC2Settings, where: str, playing: bool) -> BadInput:
+    kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
     return BadInput(
-        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes, or --envs "
-        f"({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow, or --size "
-        f"({settings.size})"
+        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"
+        f"{kept if playing else ''}, or --size ({settings.size})"
     )

@@ -3,22 +3,25 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.threads import limited_to
 from wmel.training.card import Trained
+from wmel.training.devices import current
 from wmel.training.stored_episodes import Episodes
+from wmel.training.tdmpc2.diverged import Diverged, no_number
 from wmel.training.tdmpc2.draws import Draws
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
 from wmel.training.tdmpc2.keeper import Keeper
 from wmel.training.tdmpc2.learner import Learner
 from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.online import Diverged
 from wmel.training.tdmpc2.replay import Replay
 from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
 from wmel.training.tdmpc2.tensors import prefixed, under
@@ -26,6 +29,7 @@ from wmel.training.tdmpc2.unfinished import Unfinished
 from wmel.training.tdmpc2.updates import Updates
 
 UPDATES_AT_A_TIME, UPDATES_BETWEEN_LOOKS = 50, 500
+PLAYING = ("envs", "updates_per_step", "seed_steps")  # settings that have no use here
 
 
 class OfflineTraining:
@@ -43,6 +47,7 @@ class OfflineTraining:
         arrays = episodes.observations, episodes.actions, episodes.rewards
         self.updates = Updates(self.learner, Replay.of(*arrays, settings.horizon, device))
         self.curve: list[Moment] = []
+        self.sound = 0, self._weights()  # updates, and the weights after them
 
     def run(
         self,
@@ -62,8 +67,8 @@ class OfflineTraining:
             advance(wanted - before)
             losses = self.learner.named_losses()
             if self.learner.broken.item() > 0:
-                said = ", ".join(f"{name} {value:.3g}" for name, value in losses.items())
-                raise Diverged(f"a loss or a reward became NaN or infinite by update {wanted}: {said}")
+                raise no_number(wanted, losses)
+            self.sound = wanted, self._weights()
             moment = Moment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
             if wanted in stops:
                 reached()
@@ -71,9 +76,9 @@ class OfflineTraining:
                 self.curve.append(moment)
                 tell(moment)
 
-    def made(self) -> Trained:
-        """The weights as they are with a decoder of stored episodes, and their card."""
-        weights = {name: value.clone() for name, value in self.learner.network.state_dict().items()}
+    def made(self, diverged: str | None = None) -> Trained:
+        """The last sound weights with a decoder of stored episodes, and their card."""
+        updates, weights = self.sound
         networks = with_weights(self._blank, weights, self.settings, self.device)
         order = np.random.default_rng(self.settings.seed).permutation(len(self.episodes.rewards))
         seen, acted = self.episodes.observations, self.episodes.own_actions
@@ -90,15 +95,17 @@ class OfflineTraining:
                 "sha256": self.episodes.sha256,
             },
             errors=errors,
-            kept={"weights": f"of update {self.updates.done}", "return": None},
+            kept={"weights": f"of update {updates}", "return": None},
             returns=None,
-            updates=self.updates.done,
+            updates=updates,
             steps=self.length,
             curve=self.curve,
+            diverged=diverged,
+            without=PLAYING,
         )
         return Trained(TDMPC2Model(networks.requires_grad_(False).eval()), card)
 
-    def unfinished(self, asked: dict[str, object]) -> Unfinished:
+    def unfinished(self, asked: dict[str, Any]) -> Unfinished:
         """Where it stands."""
         tensors = {**prefixed("learner", self.learner.tensors()), **prefixed("draws", self.draws.tensors())}
         return Unfinished(asked, tensors, self.updates.done, 0, 0, None, self.curve)
@@ -108,6 +115,10 @@ class OfflineTraining:
         self.learner.load(under("learner", start.tensors))
         self.draws.load(under("draws", start.tensors))
         self.updates.done, self.curve = start.updates, list(start.curve)
+        self.sound = start.updates, self._weights()
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self.learner.network.state_dict().items()}
 
     def _blank(self) -> Decoded:
         low, high = self.episodes.bounds
@@ -123,22 +134,28 @@ def train_tdmpc2_offline(
     advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
     """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
-    with limited_to(settings.threads), enough_memory(settings):
+    with limited_to(settings.threads), current(device), enough_memory(settings, playing=False):
         training = OfflineTraining(episodes, settings, device)
-        if keeper is None:
-            training.run(tell, advance=advance)
-            return training.made()
-        asked = {"data": episodes.sha256, **asdict(settings)}
-        keeper.take_up(asked, training.go_on)
-
-        def told(moment: Moment) -> None:
-            keeper.note(lambda: training.unfinished(asked))
-            tell(moment)
-
-        training.run(
-            told,
-            keeper.stops(settings.updates),
-            lambda: keeper.checkpoint(training.updates.done, training.made()),
-            advance,
-        )
+        try:
+            if keeper is None:
+                training.run(tell, advance=advance)
+            else:
+                _run_kept(training, keeper, tell, advance)
+        except Diverged as error:
+            raise Diverged(str(error), training.made(str(error))) from error
         return training.made()
+
+
+def _run_kept(
+    training: OfflineTraining, keeper: Keeper, tell: Callable[[Moment], None], advance: Callable[[int], None]
+) -> None:
+    asked: dict[str, Any] = {"data": training.episodes.sha256, **asdict(training.settings)}
+    asked["checkpoints"] = keeper.checkpoints
+    keeper.take_up(asked, training.go_on)
+
+    def told(moment: Moment) -> None:
+        keeper.note(lambda: training.unfinished(asked))
+        tell(moment)
+
+    stops = keeper.stops(training.settings.updates)
+    training.run(told, stops, lambda: keeper.checkpoint(training.updates.done, training.made()), advance)

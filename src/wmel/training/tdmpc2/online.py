@@ -11,11 +11,11 @@ import torch
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.environment import Environment
 from wmel.contract.spaces import Box
-from wmel.errors import BadInput
+from wmel.errors import BadInput, BadStep
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.card import Trained
 from wmel.training.collect import gives_reward
 from wmel.training.seeds import TRAINING
+from wmel.training.tdmpc2.diverged import Diverged, no_number
 from wmel.training.tdmpc2.draws import Draws
 from wmel.training.tdmpc2.learner import Learner
 from wmel.training.tdmpc2.moment import Moment
@@ -25,13 +25,7 @@ from wmel.training.tdmpc2.tensors import prefixed, under
 from wmel.training.tdmpc2.unfinished import Unfinished
 from wmel.training.tdmpc2.updates import Updates
 
-
-class Diverged(BadInput):
-    """A loss became NaN or infinite; what the best weights before that make, if any round could be rated."""
-
-    def __init__(self, message: str, best: Trained | None = None):
-        super().__init__(message)
-        self.best = best
+STARTS = 50_000  # episodes begin as the first so many of their seed, again and again; models are measured on others
 
 
 class Training:
@@ -40,7 +34,7 @@ class Training:
     def __init__(
         self, environment: Environment, settings: TDMPC2Settings, device: torch.device, stops: tuple[int, ...] = ()
     ):
-        self.space = _checked(environment)
+        self.space = rewarded_actions(environment)
         self.environment, self.settings, self.device = environment, settings, device
         self.length, width = environment.spec.max_steps, len(environment.spec.observation)
         self.draws = Draws(settings.seed, device)
@@ -77,15 +71,18 @@ class Training:
         self._reached, self._advance = reached, advance
         begin = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0)
         while self.updates < self.settings.updates:
-            with self.draws.going_on():
-                returns, learned = self._round()
+            try:
+                with self.draws.going_on():
+                    returns, learned = self._round()
+            except BadStep as error:
+                raise Diverged(f"the simulation broke by update {self.updates}: {error}") from error
             self._check(self.learner.broken.item() > 0 or not np.isfinite(returns).all())
             mean = float(returns.mean()) if self.replay.step == self.length else None
             if mean is not None and learned:
                 self._rate(mean)
-            self.curve.append(
-                Moment(self.updates, self.transitions, time.perf_counter() - begin, mean, self.learner.named_losses())
-            )
+            losses = self.learner.named_losses() if self.updates else {}
+            seconds = time.perf_counter() - begin
+            self.curve.append(Moment(self.updates, self.transitions, seconds, mean, losses))
             tell(self.curve[-1])
 
     def unfinished(self, asked: dict[str, Any]) -> Unfinished:
@@ -120,7 +117,7 @@ class Training:
     def _round(self) -> tuple[np.ndarray, bool]:
         """Returns [E] of one episode in every environment, and whether updates were done at every step."""
         first = (TRAINING + self.settings.seed) * EPISODES_PER_SEED
-        states = self.environment.reset(first + self.episodes + np.arange(self.settings.envs))
+        states = self.environment.reset(first + (self.episodes + np.arange(self.settings.envs)) % STARTS)
         self.episodes += self.settings.envs
         seen = self._tensor(self.environment.observe(states))
         self.replay.begin(seen)
@@ -156,8 +153,7 @@ class Training:
 
     def _check(self, broken: bool) -> None:
         if broken:
-            losses = ", ".join(f"{name} {value:.3g}" for name, value in self.learner.named_losses().items())
-            raise Diverged(f"a loss or a reward became NaN or infinite by update {self.updates}: {losses}")
+            raise no_number(self.updates, self.learner.named_losses())
 
     def _learn(self) -> bool:
         """The updates of one step, or none while there is too little to learn from."""
@@ -187,7 +183,7 @@ class Training:
         return torch.as_tensor(numbers, dtype=torch.float32).to(self.device, non_blocking=True)
 
 
-def _checked(environment: Environment) -> Box:
+def rewarded_actions(environment: Environment) -> Box:
     """The actions of an environment TD-MPC2 can learn in; others are refused."""
     name, space = environment.spec.name, environment.spec.actions
     if not isinstance(space, Box):

@@ -8,6 +8,7 @@ from wmel.errors import BadInput, is_number, require, require_share, require_who
 from wmel.models.tdmpc2.network import SIZES
 
 WHOLE = ("updates", "envs", "updates_per_step", "seed_steps", "batch", "horizon", "decoder_steps", "threads")
+MOST_SEED = 10**9  # those of episodes are made of it
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class TDMPC2Settings:
             require_whole(getattr(self, name), name.replace("_", " "))
         require(isinstance(self.half, bool), "half must be true or false", self.half)
         require_whole(self.seed, "seed", at_least=0)
+        require(self.seed <= MOST_SEED, f"seed must be at most {MOST_SEED}", self.seed)
         require_share(self.learning_rate, "the learning rate")
         for name in ("decay", "follow"):
             value = getattr(self, name)

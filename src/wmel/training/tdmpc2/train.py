@@ -15,17 +15,18 @@ from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.threads import limited_to
 from wmel.training.card import Trained, check_action_repeat, trained_for
+from wmel.training.devices import current
 from wmel.training.seeds import TRAINING
+from wmel.training.tdmpc2.diverged import Diverged
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
 from wmel.training.tdmpc2.keeper import Keeper
 from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.online import Diverged, Training
+from wmel.training.tdmpc2.online import STARTS, Training
 from wmel.training.tdmpc2.play import played
 from wmel.training.tdmpc2.settings import TDMPC2Settings
 
 MEASURED_EPISODES = 64
-PLAYED = 50_000  # training episodes have lower numbers
 BEST, LAST = "of the round of episodes that returned most", "the last: no round had updates from beginning to end"
 
 
@@ -43,7 +44,7 @@ def train_tdmpc2(
     With a keeper, episodes and checkpoints on the way are kept, and one that was killed goes on. Raises Diverged where
     a loss is no number; the error holds what the best weights so far make, if there are any.
     """
-    with limited_to(settings.threads), enough_memory(settings):
+    with limited_to(settings.threads), current(device), enough_memory(settings):
         stops = () if keeper is None else keeper.stops(settings.updates)
         training = Training(environment, settings, device, stops)
         told = tell if keeper is None else _kept(training, keeper, tell)
@@ -62,7 +63,7 @@ def train_tdmpc2(
 def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) -> Callable[[Moment], None]:
     """Take up what a keeper has of an unfinished training; then, when a round ends, keep it and tell of it."""
     described = _described(training.environment)
-    asked = {"model": described, **asdict(training.settings)}
+    asked = {**described, **asdict(training.settings), "checkpoints": keeper.checkpoints}
     if not keeper.take_up(asked, lambda start: training.go_on(start, keeper.episodes.round)):
         keeper.episodes.begin(described)
 
@@ -110,7 +111,8 @@ def measured(
 ) -> Trained:
     """Weights with a decoder fitted to episodes of their policy, measured on others; `said` is for the card."""
     networks = with_weights(lambda: blank_tdmpc2(environment, settings), weights, settings, device)
-    seeds = episode_seeds(TRAINING + settings.seed, PLAYED + DECODER_EPISODES + MEASURED_EPISODES)[PLAYED:]
+    wanted = DECODER_EPISODES + MEASURED_EPISODES
+    seeds = episode_seeds(TRAINING + settings.seed, STARTS + wanted)[STARTS:]
     own, others = (played(environment, networks, some) for some in (seeds[:DECODER_EPISODES], seeds[DECODER_EPISODES:]))
     errors = decoder_of(networks, (own.observations, own.actions), (others.observations, others.actions), settings)
     described, steps = _described(environment), environment.spec.max_steps
