@@ -243,7 +243,9 @@ def test_what_is_damaged_is_refused(folder, harm):
     ["", "{", "[]", "{}", "null", '{"environment": "x", "observation": ["a"], "actions": {"bounds": null}}',
      '{"environment": 1, "observation": ["a"], "actions": {"bounds": [[0], [1]]}}',
      '{"environment": "x", "observation": 3, "actions": {"bounds": [[0], [1]]}}',
-     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [1, 2]]}}', "\xff"],
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [1, 2]]}}', "\xff",
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [["a"], ["b"]]}}',
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [NaN]]}}'],
 )  # fmt: skip
 def test_a_description_that_describes_nothing_is_refused(folder, text):
     (folder.path / DESCRIPTION).write_text(text, encoding="latin-1")

@@ -38,6 +38,7 @@ def test_a_published_file_becomes_a_checkpoint_that_acts_as_it_did(layout, tmp_p
     assert torch.allclose(model.policy(latents, None), mean.tanh(), atol=1e-6)
     assert torch.allclose(model.step(latents, torch.zeros(4, 1)), network.next(latents, torch.zeros(4, 1)), atol=1e-6)
     assert made.card["policy_return"]["episodes"] == 64 and made.card["fit"]["updates_taken"] == 0
+    assert not {"updates", "envs", "learning_rate"} & set(made.card["fit"])  # nothing was learned here
     assert made.card["kept"]["weights"] == "of the published file file.pt"
 
 

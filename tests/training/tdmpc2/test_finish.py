@@ -8,6 +8,7 @@ import torch
 
 from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, finished, same_weights, weights_of
 from wmel.closed_loop.run import episode_seeds
+from wmel.errors import BadInput
 from wmel.threads import limited_to
 from wmel.training.checkpoints import WEIGHTS, read_card
 from wmel.training.restore import restored
@@ -90,3 +91,10 @@ def test_rounding_twice_is_rounding_once():
     round_to_half(networks)
     assert same_weights(networks.state_dict(), once) and not same_weights(once, before)
     assert all(torch.equal(before[name], once[name]) for name in BUFFERS) and networks.low.device == CPU
+
+
+def test_weights_beyond_half_precision_are_refused_rather_than_lost():
+    layer = torch.nn.Linear(2, 2)
+    torch.nn.init.constant_(layer.weight, 7e4)
+    with pytest.raises(BadInput, match="weight has weights beyond half precision: train without --half"):
+        round_to_half(layer)

@@ -213,8 +213,16 @@ def test_episodes_shorter_than_the_horizon_are_refused(episodes):
 def test_a_loss_that_is_no_number_ends_the_training(episodes):
     """Rewards so large that their squares are none."""
     huge = changed(episodes, observations=np.full_like(episodes.observations, 3e38))
-    with pytest.raises(Diverged, match="a loss or a reward became NaN or infinite by update 7"):
+    with pytest.raises(Diverged, match="a loss or a reward became NaN or infinite by update 7") as raised:
         train_tdmpc2_offline(huge, SHORT, CPU)
+    best = raised.value.best
+    assert best is not None and best.card["kept"]["weights"] == "of update 0" and best.card["fit"]["diverged"]
+
+
+def test_the_card_says_only_what_was_in_force(episodes):
+    made = train_tdmpc2_offline(episodes, replace(SHORT, updates=1), CPU)
+    assert made.card["fit"]["batch"] == SHORT.batch
+    assert not {"envs", "updates_per_step", "seed_steps"} & set(made.card["fit"])
 
 
 @pytest.mark.parametrize("cell", [{"activation": "relu", "latent_norm": "none"}, {"half": True}], ids=str)

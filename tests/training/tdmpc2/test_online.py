@@ -9,8 +9,9 @@ from tests.testing.wrapped import Wrapped
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.spaces import Box
-from wmel.errors import BadInput
-from wmel.training.tdmpc2.online import Training
+from wmel.errors import BadInput, BadStep
+from wmel.training.tdmpc2.diverged import Diverged
+from wmel.training.tdmpc2.online import STARTS, Training
 from wmel.training.tdmpc2.settings import TDMPC2Settings
 
 LENGTH, ENVS = 12, 4
@@ -189,3 +190,40 @@ def test_it_soon_knows_more_than_nothing():
     last = moments[-1].losses
     assert last["reward"] < 0.1 * nothing and last["value"] < 0.5 * nothing
     assert all(math.isfinite(loss) for loss in last.values())
+
+
+class Failing(Wrapped):
+    """A simulation that diverges at some step."""
+
+    def __init__(self, world, steps: int):
+        super().__init__(world)
+        self.left = steps
+
+    def step(self, states, actions):
+        self.left -= 1
+        if self.left < 0:
+            raise BadStep("the simulation diverged")
+        return self.world.step(states, actions)
+
+
+def test_a_simulation_that_breaks_ends_the_training_with_the_best_weights():
+    """One step asks for the reward, a round seeds, one is rated; then it breaks."""
+    settings = replace(SHORT, updates=1000, seed_steps=ENVS * LENGTH, decoder_steps=2)
+    training = Training(Failing(swingup(), 1 + 2 * LENGTH + 3), settings, CPU)
+    with pytest.raises(Diverged, match=r"the simulation broke by update \d+: the simulation diverged"):
+        training.run()
+    assert training.best()[0] is not None
+
+
+def test_before_the_first_update_there_are_no_losses():
+    _, moments = trained(settings=replace(SHORT, seed_steps=ENVS * LENGTH))
+    assert moments[0].updates == 0 and moments[0].losses == {} and moments[-1].losses
+
+
+def test_episodes_begin_anew_before_they_meet_those_a_model_is_measured_on():
+    training = Training(swingup(), SHORT, CPU)
+    training.episodes = STARTS - ENVS // 2
+    training.run()
+    first = Training(swingup(), SHORT, CPU)
+    first.run()
+    assert torch.equal(training.replay.observations[0, 0, ENVS // 2], first.replay.observations[0, 0, 0])

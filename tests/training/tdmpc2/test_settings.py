@@ -23,7 +23,8 @@ def test_the_published_coefficients_are_the_default():
 @pytest.mark.parametrize(
     "asked",
     [{"size": 2}, {"size": 0}, {"activation": "gelu"}, {"latent_norm": "batch"}, {"updates": 0}, {"envs": -1},
-     {"batch": 1.5}, {"horizon": 0}, {"seed": -1}, {"learning_rate": 0.0}, {"learning_rate": float("nan")}],
+     {"batch": 1.5}, {"horizon": 0}, {"seed": -1}, {"seed": 10**23}, {"learning_rate": 0.0},
+     {"learning_rate": float("nan")}],
     ids=str,
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused(asked):
