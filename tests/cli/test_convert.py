@@ -1,8 +1,11 @@
+import pytest
 import torch
 
 from tests.cli.test_train import own_worlds  # noqa: F401
 from tests.training.tdmpc2.test_official import published
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
+
+pytestmark = pytest.mark.slow  # commands, each a process of its own
 
 
 def test_a_published_file_is_converted_and_plans(wmel_command, own_worlds):  # noqa: F811

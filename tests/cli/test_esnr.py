@@ -38,6 +38,7 @@ def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_com
     assert (tmp_path / "again.md").read_text() == (tmp_path / "out" / "esnr.md").read_text()
 
 
+@pytest.mark.slow
 def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_numbers(wmel_command, model, tmp_path):
     other = tmp_path / "other"
     trained = f"train mlp --env dmc:cartpole-swingup --transitions 300 --epochs 2 --seed 1 --output {other} --quiet"

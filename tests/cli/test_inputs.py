@@ -10,6 +10,8 @@ from wmel.reports.records import read_record
 from wmel.training.checkpoints import write_checkpoint
 from wmel.training.recipes import gathered, recipe, trained
 
+pytestmark = pytest.mark.slow  # commands, each a process of its own
+
 ENV = "--env dmc:cartpole-swingup"
 SHORT = "--success reward>=0.6 --candidates 8"
 

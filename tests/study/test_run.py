@@ -223,6 +223,7 @@ def test_an_anytime_study_stops_where_it_is_decided(tmp_path):
     assert whole.episodes == 3 * 90  # and the rest can be run later
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["truncated", "gone", "not safetensors"])
 def test_a_damaged_model_is_trained_again_where_it_is_needed(tmp_path, damage):
     path, store = written(tmp_path, LEARNED), tmp_path / "store"

@@ -256,6 +256,7 @@ def test_the_same_seed_gives_the_same_bits(critics):
     assert torch.equal(one[0], same[0]) and torch.equal(one[1], same[1]) and not torch.equal(one[0], other[0])
 
 
+@pytest.mark.slow
 def test_it_learns_the_rewards_and_values_of_one_batch():
     made = learner(settings=replace(SETTINGS, learning_rate=3e-3))
     seen = windows()
