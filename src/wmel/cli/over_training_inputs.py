@@ -7,7 +7,6 @@ from pathlib import Path
 
 from wmel.errors import BadInput
 
-CHECKPOINTS, CARD = "checkpoints", "card.json"
 KEYS = ("run", "updates")
 
 
@@ -21,6 +20,9 @@ def runs_of(folders: Sequence[Path]) -> dict[str, dict[int, Path]]:
 
 def checkpoints_of(run: Path) -> dict[int, Path]:
     """Folders in RUN/checkpoints named by their updates, rising; one without a card is not whole and is left out."""
+    from wmel.training.checkpoints import CARD
+    from wmel.training.tdmpc2.keeper import CHECKPOINTS
+
     folder = run / CHECKPOINTS
     if not folder.is_dir():
         raise BadInput(f"{run} has no folder {CHECKPOINTS}: train with --checkpoints to have one")
