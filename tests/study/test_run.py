@@ -164,6 +164,17 @@ def test_a_latent_model_is_refused_settings_it_does_not_have_before_anything_run
     assert not list(tmp_path.rglob("*.parquet"))
 
 
+def test_a_forecast_of_slow_cells_is_made_from_their_first_steps(tmp_path, wmel_command):
+    slow = MAZE.replace("dynamics", "slow_dynamics").replace("horizon = 40", "horizon = 20_000")
+    begin = time.perf_counter()
+    foreseen = wmel_command("study", str(written(tmp_path, slow)), "--output", str(tmp_path / "store"), "--dry-run")
+    took = time.perf_counter() - begin
+    assert foreseen.returncode == 0, foreseen.stderr
+    number, unit = foreseen.stdout.split("about ")[1].split(",")[0].split()
+    plans = 2 * 2 * 12 * (20_000 // 10)  # seeds, horizons, episodes; at most 10 actions of a plan are carried out
+    assert unit == "h" and float(number) * 3600 > plans * 20 * 5 * 0.001 > took
+
+
 def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path, wmel_command):
     path, folder = maze
     store = tmp_path / "store"

@@ -16,6 +16,7 @@ from wmel.study.train import TrainingJob
 from wmel.threads import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
+STEPS, PATIENCE = 30, 10.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
 TRANSITIONS, EPOCHS = 400, 4  # tried of a training
 
 
@@ -70,10 +71,17 @@ def _stored_seconds(store: Store, cells: list[Cell]) -> Callable[[Block], float]
 
 
 def _block_seconds(cell: Cell, places: Places) -> Callable[[Block], float]:
-    """The time of a block by its size: a line through two that were run; in the first, decisions are timed besides."""
+    """The time of a block by its size: a line through two that were run; in the first, decisions are timed besides.
+
+    Where whole episodes would try patience, some steps of a few stand for all, and nothing is gained by a larger block.
+    """
     few, more = min(FEW, cell.episodes), min(MORE, cell.episodes)
     runner = replace(_runner(cell, places), timed_decisions=0)
     replace(runner, episodes=1, horizon=1).run()  # what is done once is done
+    steps = min(STEPS, runner.horizon)
+    whole = _seconds(lambda: replace(runner, episodes=few, horizon=steps).run()) * runner.horizon / steps
+    if whole > PATIENCE:
+        return lambda block: whole / few * block.count
     one = _seconds(lambda: replace(runner, episodes=few).run())
     other = _seconds(lambda: replace(runner, episodes=more).run())
     timed = _seconds(lambda: replace(runner, episodes=more, timed_decisions=100).run())
