@@ -60,6 +60,13 @@ class Row:
 
 HORIZONS = {1: 150, 5: 150, 10: 150, 15: 132, 20: 134, 30: 30}
 DROPS, NOISES = {0: 44, 1: 45, 5: 41}, {"0": 44, "0.01": 44, "0.05": 42, "0.1": 40}
+TD1, TD5 = "td1[rollout=decoded]", "td5[rollout=decoded]"  # as the documents imagined
+TDMPC2_HORIZONS, TDMPC2_NOISES = {1: 133, 5: 0, 10: 0, 15: 0, 20: 0, 30: 0}, {"0": 0, "0.01": 0, "0.05": 1, "0.1": 0}
+PLACES = [(init, planner) for init in ("fixed", "task") for planner in (RANDOM_SHOOTING, CEM)]
+TDMPC2_CARTPOLE = {
+    ("tdmpc2-cartpole", TD1): dict(zip(PLACES, (15, 16, 9, 11), strict=True)),
+    ("tdmpc2-cartpole-size5", TD5): dict(zip(PLACES, (6, 4, 23, 22), strict=True)),
+}
 ROWS = [
     Row("acrobot-pooled", f"dmc_acrobot-fixed/{RANDOM_SHOOTING}", "oracle", 40, 150),
     *(
@@ -86,6 +93,17 @@ ROWS = [
     Row("cartpole", f"dmc_cartpole-task/{RANDOM_SHOOTING}", "oracle", 28, 30),
     Row("cartpole", f"dmc_cartpole-task/{CEM}", "oracle", 14, 30),
     Row("cartpole", f"dmc_cartpole-task/{RANDOM_SHOOTING}", "mlp", 0, 30),
+    *(Row("tdmpc2-acrobot-horizon", f"dmc_acrobot-fixed/cem-{h}", TD1, s, 150) for h, s in TDMPC2_HORIZONS.items()),
+    *(
+        Row("tdmpc2-acrobot-noise", f"dmc_acrobot-fixed/{CEM}/observation-noise-{sigma}-from-0", TD1, s, 50)
+        for sigma, s in TDMPC2_NOISES.items()
+    ),
+    Row("tdmpc2-acrobot-task", f"dmc_acrobot-task/{CEM}", TD1, 4, 150),
+    *(
+        Row(study, f"dmc_cartpole-{init}/{planner}", arm, s, 30)
+        for (study, arm), found in TDMPC2_CARTPOLE.items()
+        for (init, planner), s in found.items()
+    ),
     Row("reacher", f"dmc_reacher/{RANDOM_SHOOTING}", "oracle", 30, 30),
     Row("reacher", f"dmc_reacher/{CEM}", "oracle", 30, 30),
     Row("reacher", f"dmc_reacher/{RANDOM_SHOOTING}", "mlp", 21, 30),

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ def test_every_command_line_of_the_readme_works(wmel_command, tmp_path):
     assert lines
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
+    for shipped in ROOT.glob("models/*-td[15]*"):
+        shutil.copytree(shipped, tmp_path / "models" / shipped.name)
     for line in lines:
         done = wmel_command(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{line}: {done.stderr}"

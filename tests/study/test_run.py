@@ -164,6 +164,7 @@ def test_a_latent_model_is_refused_settings_it_does_not_have_before_anything_run
     assert not list(tmp_path.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_a_forecast_of_slow_cells_is_made_from_their_first_steps(tmp_path, wmel_command):
     slow = MAZE.replace("dynamics", "slow_dynamics").replace("horizon = 40", "horizon = 20_000")
     begin = time.perf_counter()

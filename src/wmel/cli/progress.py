@@ -49,8 +49,9 @@ class _Lines:
             print(f"{self.title}: {self.total}/{self.total} {self.unit}", file=sys.stderr, flush=True)
         elif self.done and now - self.last >= SECONDS_BETWEEN_LINES:
             left = (now - self.start) * (self.total - self.done) / self.done
+            done = f"{self.done:.1f}".removesuffix(".0")
             print(
-                f"{self.title}: {self.done:.1f}/{self.total} {self.unit}, about {left:.0f} s left",
+                f"{self.title}: {done}/{self.total} {self.unit}, about {left:.0f} s left",
                 file=sys.stderr,
                 flush=True,
             )
