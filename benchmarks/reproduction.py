@@ -60,12 +60,11 @@ class Row:
 
 HORIZONS = {1: 150, 5: 150, 10: 150, 15: 132, 20: 134, 30: 30}
 DROPS, NOISES = {0: 44, 1: 45, 5: 41}, {"0": 44, "0.01": 44, "0.05": 42, "0.1": 40}
-TD1, TD5 = "td1[rollout=decoded]", "td5[rollout=decoded]"  # as the documents imagined
+TD1 = "td1[rollout=decoded]"  # as the documents imagined
 TDMPC2_HORIZONS, TDMPC2_NOISES = {1: 133, 5: 0, 10: 0, 15: 0, 20: 0, 30: 0}, {"0": 0, "0.01": 0, "0.05": 1, "0.1": 0}
 PLACES = [(init, planner) for init in ("fixed", "task") for planner in (RANDOM_SHOOTING, CEM)]
 TDMPC2_CARTPOLE = {
     ("tdmpc2-cartpole", TD1): dict(zip(PLACES, (15, 16, 9, 11), strict=True)),
-    ("tdmpc2-cartpole-size5", TD5): dict(zip(PLACES, (6, 4, 23, 22), strict=True)),
 }
 ROWS = [
     Row("acrobot-pooled", f"dmc_acrobot-fixed/{RANDOM_SHOOTING}", "oracle", 40, 150),
