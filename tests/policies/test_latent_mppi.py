@@ -15,7 +15,7 @@ from wmel.contract.world_model import ActsItself, WorldModelSpec
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.models.tdmpc2.network import SIZES
-from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
+from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, two_of
 from wmel.randomness import Streams
 from wmel.threads import limited_to
 
@@ -57,7 +57,7 @@ class Errand:
 
     def action_values(self, latents, actions):
         near = self.worth * latents[:, 0] - 0.1 * (actions**2).sum(-1)
-        return torch.stack([near, near + 0.2, near + 1e6])  # the third is never asked
+        return torch.stack([near, near + 0.2, 1.5 * near - 0.4])
 
     def discount(self) -> float:
         return self.rate
@@ -190,10 +190,12 @@ def test_one_iteration_is_that_of_a_slow_loop(temperature):
     (rewarded, valued) = heard
     candidates = rewarded["actions"].reshape(2, 32, 3, 2)
     ends, uniforms = valued["values"].reshape(3, 2, 32), streams(2).uniforms("mppi elite", (1,))[0]
+    pairs = list(zip(*two_of(3, streams(2).uniforms("mppi critics", (2,))[0]), strict=True))
     for row in range(2):
+        one, other = pairs[row]
         worth = []
         for place in range(32):
-            total = 0.9**3 * (ends[0, row, place] + ends[1, row, place]) / 2
+            total = 0.9**3 * (ends[one, row, place] + ends[other, row, place]) / 2
             for step in range(3):
                 total += 0.9**step * rewarded["rewards"].reshape(2, 32, 3)[row, place, step]
             worth.append(total)
@@ -210,13 +212,32 @@ def test_one_iteration_is_that_of_a_slow_loop(temperature):
     assert not made.memory["mean"][:, 2].any()
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_every_pair_of_critics_is_as_likely(count):
+    uniforms = np.random.default_rng(0).uniform(size=(20_000, 2))
+    one, other = two_of(count, uniforms)
+    assert (one != other).all() and min(one.min(), other.min()) == 0 and max(one.max(), other.max()) == count - 1
+    seen, pairs = np.bincount(one * count + other, minlength=count**2), count * (count - 1)
+    expected = 20_000 / pairs
+    assert np.abs(seen[seen > 0] - expected).max() < 5 * np.sqrt(expected) and (seen > 0).sum() == pairs
+
+
+def test_wide_actions_are_planned_two_iterations_longer():
+    """As published: 6, and 8 from 20 components on."""
+    worlds = {"dmc:humanoid-stand": (21, 8), "dmc:cheetah-run": (6, 6)}
+    for name, (width, iterations) in worlds.items():
+        made = latent_mppi(catalog.environment(name), Errand())
+        assert (len(made.low), made.iterations) == (width, iterations)
+
+
 def test_the_second_iteration_draws_around_the_elites_of_the_first():
     """Its mean is their weighted mean, its deviation theirs, never below a twentieth."""
     heard: list = []
     policy = planner(Listening(Errand(worth=0.0), heard), width=1, samples=400, from_policy=1, elites=5, iterations=2)
     decided(policy, wanted([0.25]))
     first, second = (entry["actions"].reshape(400, 3, 1) for entry in heard[::2])
-    worth = (heard[0]["rewards"] * 0.9 ** np.arange(3)).sum(1) + 0.9**3 * heard[1]["values"][:2].mean(0)
+    pair = [number.item() for number in two_of(3, streams(1).uniforms("mppi critics", (2,), 2)[0])]
+    worth = (heard[0]["rewards"] * 0.9 ** np.arange(3)).sum(1) + 0.9**3 * heard[1]["values"][pair].mean(0)
     best = np.argsort(-worth, kind="stable")[:5]
     shares = (
         np.exp(0.5 * (worth[best] - worth[best[0]]))[:, None, None] / np.exp(0.5 * (worth[best] - worth.max())).sum()

@@ -14,6 +14,7 @@ from wmel.models.rollout import rollout
 from wmel.randomness import Streams, normals
 
 LEAST, MOST = 0.05, 2.0  # deviation of a draw, in halves of the action range
+WIDE, MORE_ITERATIONS = 20, 2  # actions so wide are planned so much longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +67,14 @@ class LatentMPPI:
         drawn = self._noise(streams, "mppi", (self.samples - self.from_policy, self.horizon, width), latents)
         own = self._noise(streams, "mppi policy", (self.from_policy, self.horizon, width), latents)[0]
         last = self._noise(streams, "mppi value", (self.samples, width), latents)
+        critics = streams.uniforms("mppi critics", (2,), self.iterations)
         own_actions = self._policy_sequences(latents, own)
         mean, deviation = as_like(previous, latents), xp.full_like(as_like(previous, latents), MOST)
         elites = weights = None
         for now in range(self.iterations):
             candidates = xp.clip(mean[:, None] + deviation[:, None] * drawn[now], -1, 1)
             candidates = xp.concatenate([own_actions, candidates], axis=1)
-            values = self._values(latents, candidates, last[now])
+            values = self._values(latents, candidates, last[now], critics[now])
             order = best_first(-values)[:, : self.elites]
             elites, best = pick(candidates, order), pick(values, order)
             weights = xp.exp(self.temperature * (best - best[:, :1]))
@@ -94,18 +96,20 @@ class LatentMPPI:
             made.append(self._scaled(values).reshape(count, wide, 1, -1))
         return namespace_of(latents).concatenate(made, axis=2)
 
-    def _values(self, latents: Array, candidates: Array, noise: Array) -> Array:
-        """Discounted rewards of candidates [B,N,H,A], and the value of where they end: [B,N]"""
+    def _values(self, latents: Array, candidates: Array, noise: Array, critics: np.ndarray) -> Array:
+        """Discounted rewards of candidates [B,N,H,A] and what two critics, drawn by [B,2], make of their end: [B,N]"""
         count, wide = candidates.shape[:2]
         actions = self._unscaled(candidates.reshape(count * wide, self.horizon, -1))
         trajectory = rollout(self.model, self._repeated(latents, wide), actions)
         rewards, rate = self.model.rewards(trajectory, actions), self.model.discount()
         end = trajectory[:, -1]
         last = self.model.policy(end, noise.reshape(count * wide, -1))
-        total = rate**self.horizon * self.model.action_values(end, last)[:2].mean(0)
+        judged = self.model.action_values(end, last).reshape(-1, count, wide)
+        one, other = two_of(len(judged), critics)
+        total = rate**self.horizon * (judged[one, np.arange(count)] + judged[other, np.arange(count)]) / 2
         for step in range(self.horizon):
-            total = total + rate**step * rewards[:, step]
-        return total.reshape(count, wide)
+            total = total + rate**step * rewards[:, step].reshape(count, wide)
+        return total
 
     def _noise(self, streams: Streams, purpose: str, shape: tuple[int, ...], like: Array) -> Array:
         """Standard normals for every iteration: [iterations,B,*shape]"""
@@ -125,11 +129,19 @@ class LatentMPPI:
         return low + (actions + 1) / 2 * (high - low)
 
 
+def two_of(count: int, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two different numbers below a count, every pair as likely, for each row of [B,2]; of one the same twice."""
+    one = np.floor(uniforms[:, 0] * count).astype(np.int64)
+    other = np.floor(uniforms[:, 1] * (count - 1)).astype(np.int64)
+    return one, np.minimum(other + (other >= one), count - 1)
+
+
 def latent_mppi(environment: Environment, model: Any) -> LatentMPPI:
     """The planner for an environment whose actions are numbers, or levels of numbers."""
     space = actions_in_numbers(environment, model)
     if isinstance(space, Box):
-        return LatentMPPI(space, space.low, space.high, model)
+        longer = MORE_ITERATIONS if space.width >= WIDE else 0
+        return LatentMPPI(space, space.low, space.high, model, iterations=LatentMPPI.iterations + longer)
     assert space.values is not None
     return LatentMPPI(space, space.values.min(0), space.values.max(0), model)
 
