@@ -63,9 +63,7 @@ DROPS, NOISES = {0: 44, 1: 45, 5: 41}, {"0": 44, "0.01": 44, "0.05": 42, "0.1": 
 TD1 = "td1[rollout=decoded]"  # as the documents imagined
 TDMPC2_HORIZONS, TDMPC2_NOISES = {1: 133, 5: 0, 10: 0, 15: 0, 20: 0, 30: 0}, {"0": 0, "0.01": 0, "0.05": 1, "0.1": 0}
 PLACES = [(init, planner) for init in ("fixed", "task") for planner in (RANDOM_SHOOTING, CEM)]
-TDMPC2_CARTPOLE = {
-    ("tdmpc2-cartpole", TD1): dict(zip(PLACES, (15, 16, 9, 11), strict=True)),
-}
+TDMPC2_CARTPOLE = dict(zip(PLACES, (15, 16, 9, 11), strict=True))
 ROWS = [
     Row("acrobot-pooled", f"dmc_acrobot-fixed/{RANDOM_SHOOTING}", "oracle", 40, 150),
     *(
@@ -99,9 +97,8 @@ ROWS = [
     ),
     Row("tdmpc2-acrobot-task", f"dmc_acrobot-task/{CEM}", TD1, 4, 150),
     *(
-        Row(study, f"dmc_cartpole-{init}/{planner}", arm, s, 30)
-        for (study, arm), found in TDMPC2_CARTPOLE.items()
-        for (init, planner), s in found.items()
+        Row("tdmpc2-cartpole", f"dmc_cartpole-{init}/{planner}", TD1, s, 30)
+        for (init, planner), s in TDMPC2_CARTPOLE.items()
     ),
     Row("reacher", f"dmc_reacher/{RANDOM_SHOOTING}", "oracle", 30, 30),
     Row("reacher", f"dmc_reacher/{CEM}", "oracle", 30, 30),

@@ -15,9 +15,9 @@ Examples:
   wmel train mlp --env dmc_acrobot --transitions 2000 --output models/acrobot
   wmel train mlp --env dmc:cartpole-swingup --transitions 20000 --collect '3*random+cem' --output models/cartpole
   wmel train latent-mlp --env dmc:cartpole-swingup --transitions 20000 --output models/cartpole-latent
-  wmel train tdmpc2 --env dmc:cartpole-swingup --size 1 --updates 100000 --device cuda --output models/cartpole-td1
-  wmel train tdmpc2 --data models/cartpole-td1/episodes --updates 20000 --checkpoints 8 --output models/offline
-  wmel train mlp --env dmc:cartpole-swingup --data models/cartpole-td1/episodes --output models/cartpole-mlp-on-td1
+  wmel train tdmpc2 --env dmc:cartpole-swingup --size 1 --updates 100000 --device cuda --output models/my-cartpole
+  wmel train tdmpc2 --data models/my-cartpole/episodes --updates 20000 --checkpoints 8 --output models/offline
+  wmel train mlp --env dmc:cartpole-swingup --data models/my-cartpole/episodes --output models/cartpole-mlp-on-td1
   wmel train mlp --env maze_toy --output models/maze
 """
 

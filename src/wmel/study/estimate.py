@@ -16,7 +16,7 @@ from wmel.study.train import TrainingJob
 from wmel.threads import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
-STEPS, PATIENCE = 30, 10.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
+STEPS, PATIENCE = 30, 2.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
 TRANSITIONS, EPOCHS = 400, 4  # tried of a training
 
 
