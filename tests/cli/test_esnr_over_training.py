@@ -4,13 +4,13 @@ import json
 import shutil
 
 import pytest
-from safetensors.torch import load_file, save_file
 
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
 from wmel.cli.main import app
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
+from wmel.training.checkpoints import read_checkpoint, write_checkpoint
 
 WORLD = "dmc:cartpole-swingup"
 QUICK = ["--env", WORLD, "--states", "4", "--samples", "4", "--plan-horizon", "2", "--population", "4", "--elites", "2"]
@@ -129,9 +129,10 @@ def test_another_question_needs_another_folder(read, run, more, words):
 def test_other_weights_need_another_folder(read, run, tmp_path):
     other = tmp_path / "seed0"
     shutil.copytree(run, other)
-    weights = other / "checkpoints" / "0000004" / "weights.safetensors"
-    changed = {name: value + 1 if value.is_floating_point() else value for name, value in load_file(weights).items()}
-    save_file(changed, weights)
+    checkpoint = other / "checkpoints" / "0000004"
+    weights, card = read_checkpoint(checkpoint)
+    changed = {name: value + 1 if value.is_floating_point() else value for name, value in weights.items()}
+    write_checkpoint(checkpoint, changed, card)
     with pytest.raises(BadInput, match=r"0000004.json was read otherwise, weights of the checkpoint"):
         app(["esnr", "over-training", str(other), *QUICK, "--output", str(read[0]), "--quiet"], standalone_mode=False)
 

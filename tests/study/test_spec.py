@@ -278,5 +278,5 @@ def test_a_checkpoint_for_each_seed_goes_with_the_episodes_of_its_seed(tmp_path)
     assert cells[0].model["files"] != cells[1].model["files"]
     with pytest.raises(WmelError, match=r"\{seed\} in its name\) needs seeds"):
         read_study(written(tmp_path, text.replace("seeds = [0, 1]\n[[pl", "[[pl")))
-    with pytest.raises(WmelError, match="seeds belongs to a recipe"):
+    with pytest.raises(WmelError, match=r"need \{seed\} in its name"):
         read_study(written(tmp_path, text.replace("td-seed{seed}", "td-seed0")))

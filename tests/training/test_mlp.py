@@ -94,6 +94,7 @@ def test_the_card_says_what_it_was_trained_on(trained):
 
 def spoiled(folder, made, how):
     write_checkpoint(folder, made.model.network.state_dict(), made.card)
+    card = json.loads((folder / "card.json").read_text())
     weights = folder / "weights.safetensors"
     if how == "truncated":
         weights.write_bytes(weights.read_bytes()[:300])
@@ -102,13 +103,16 @@ def spoiled(folder, made, how):
     elif how == "card":
         (folder / "card.json").write_text("{")
     elif how == "kind":
-        (folder / "card.json").write_text(json.dumps({"model": {"kind": "oracle"}}))
+        (folder / "card.json").write_text(json.dumps({**card, "model": {"kind": "oracle"}}))
     elif how == "narrow":
-        card = {**made.card, "model": {name: one for name, one in made.card["model"].items() if name != "hidden"}}
-        (folder / "card.json").write_text(json.dumps(card))
+        less = {name: one for name, one in card["model"].items() if name != "hidden"}
+        (folder / "card.json").write_text(json.dumps({**card, "model": less}))
     elif how == "wider":
-        card = {**made.card, "model": {**made.card["model"], "hidden": [33]}}
-        (folder / "card.json").write_text(json.dumps(card))
+        (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], "hidden": [33]}}))
+    elif how == "others":
+        (folder / "card.json").write_text(json.dumps({**card, "weights_sha256": "0" * 64}))
+    elif how == "deep":
+        (folder / "card.json").write_text("[" * 200_000)
     return folder
 
 
@@ -121,6 +125,8 @@ def spoiled(folder, made, how):
         ("kind", "kind 'oracle'"),
         ("wider", "do not fit the card"),
         ("narrow", "describes no mlp"),
+        ("others", "are not the weights card.json describes"),
+        ("deep", "is not JSON"),
     ],
 )
 def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):

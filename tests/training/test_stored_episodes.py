@@ -182,6 +182,12 @@ def with_nan(folder):
     changed(folder, observations=seen)
 
 
+def too_far(folder):
+    done = round_of(1)[1]
+    done[0, 0] = 1.5
+    changed(folder, actions=done)
+
+
 def with_infinity(folder):
     earned = round_of(1)[2]
     earned[0, 0] = np.inf
@@ -224,7 +230,8 @@ def by_hand(folder):
 BROKEN = {
     cut: "cannot read the episodes .*round-00001",
     without_rewards: "cannot read the episodes .*rewards",
-    with_nan: "observations hold NaN or infinity", with_infinity: "rewards hold NaN or infinity",
+    with_nan: "round-00001.* observations hold NaN or infinity", with_infinity: "rewards hold NaN or infinity",
+    too_far: "actions lie beyond -1 and 1",
     narrower: "different shapes", shorter: "different shapes", flat: "different shapes", all_flat: "episodes",
     misplaced: "not what episodes.json says", a_folder: "cannot read the episodes", by_hand: "copy",
 }  # fmt: skip
@@ -245,7 +252,9 @@ def test_what_is_damaged_is_refused(folder, harm):
      '{"environment": "x", "observation": 3, "actions": {"bounds": [[0], [1]]}}',
      '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [1, 2]]}}', "\xff",
      '{"environment": "x", "observation": ["a"], "actions": {"bounds": [["a"], ["b"]]}}',
-     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [NaN]]}}'],
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [NaN]]}}',
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[1], [0]]}}',
+     '{"environment": "x", "observation": ["a"], "actions": {"bounds": [[0], [0]]}}'],
 )  # fmt: skip
 def test_a_description_that_describes_nothing_is_refused(folder, text):
     (folder.path / DESCRIPTION).write_text(text, encoding="latin-1")

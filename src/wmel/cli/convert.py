@@ -33,13 +33,16 @@ def convert(
     from wmel import catalog
     from wmel.cli import inputs
     from wmel.cli.train_tdmpc2 import said
-    from wmel.training.checkpoints import write_checkpoint
+    from wmel.errors import BadInput
+    from wmel.training.checkpoints import CARD, write_checkpoint
     from wmel.training.devices import usable_device
     from wmel.training.tdmpc2.convert import converted
     from wmel.training.tdmpc2.finish import stored_weights
 
     inputs.find_from_here()
-    inputs.check_outputs(output / "card.json")
+    inputs.check_outputs(output / CARD)
+    if (output / CARD).exists():
+        raise BadInput(f"{output} holds a checkpoint: give another --output, or remove it first")
     world = catalog.environment(env, **inputs.given(init=init, action_repeat=action_repeat))
     where = usable_device(device or "cpu")
     made = converted(file, world, where, half=half, decoder_steps=decoder_steps)

@@ -120,7 +120,7 @@ def train(
     from wmel.cli.progress import progress
     from wmel.cli.train_tdmpc2 import Source, train_tdmpc2_checkpoint
     from wmel.errors import BadInput
-    from wmel.training.checkpoints import write_checkpoint
+    from wmel.training.checkpoints import refuse_another, write_checkpoint
     from wmel.training.kinds import KINDS
     from wmel.training.recipes import gathered, recipe, stored, trained
 
@@ -160,6 +160,7 @@ def train(
         asked = {**learning, "threads": threads, "seed": seed}
         return train_tdmpc2_checkpoint(Source(env, world_settings, data), output, asked, quiet)
     assert env is not None
+    refuse_another(output, kind)
     world = catalog.environment(env, **world_settings)
     if data is not None and collect is not None:
         raise BadInput(f"stored episodes are as they were played: leave out --collect {collect}, or --data")

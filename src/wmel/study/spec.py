@@ -96,6 +96,8 @@ class ModelKeys(Keys):
             recipe -= {"seeds"}
         if self.checkpoints is not None and self.epochs is not None:
             raise ValueError("checkpoints are epochs to train for: leave out epochs")
+        if self.checkpoint is not None and "seeds" in recipe:
+            raise ValueError(f"seeds of a checkpoint need {SEED} in its name, where the seed of each training goes")
         if self.trainer is None and recipe:
             raise ValueError(f"{sorted(recipe)[0]} belongs to a recipe, and this model names no trainer")
         if self.object is not None and self.rollout is not None:

@@ -80,7 +80,7 @@ def check_trained_for(environment: Environment, described: dict[str, Any]) -> No
 
 def check_action_repeat(environment: Environment, described: dict[str, Any]) -> None:
     """Refuse an environment whose decisions are of other length than those a card describes; none said means 1."""
-    then, now = described.get("action_repeat", 1), environment.spec.action_repeat
+    then, now = described.get("action_repeat") or 1, environment.spec.action_repeat
     if then != now:
         way_out = "leave out --action-repeat" if then == 1 else f"add --action-repeat {then}"
         raise BadInput(f"the checkpoint was trained with action repeat {then}; here it is {now}: {way_out}")

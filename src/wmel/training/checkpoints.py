@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save
 
 from wmel.errors import BadInput, CannotWrite
 from wmel.files import write_whole
@@ -18,10 +18,10 @@ PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
 def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> None:
     """Write both files, the card last: a folder with a card is a whole checkpoint."""
-    owned = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+    stored = _bytes_of(weights)
+    card = {**card, "weights_sha256": sha256(stored).hexdigest()}
     try:
-        write_whole(folder / WEIGHTS, lambda path: save_file(owned, path))
-        card = {**card, "weights_sha256": sha256((folder / WEIGHTS).read_bytes()).hexdigest()}
+        write_whole(folder / WEIGHTS, lambda path: path.write_bytes(stored))
         write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
@@ -29,11 +29,16 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], said: dict[str, str]) -> None:
     """Tensors and what is said of them as one file."""
-    owned = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    stored = _bytes_of(tensors, said)
     try:
-        write_whole(path, lambda draft: save_file(owned, draft, said))
+        write_whole(path, lambda draft: draft.write_bytes(stored))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _bytes_of(tensors: dict[str, torch.Tensor], said: dict[str, str] | None = None) -> bytes:
+    """A file as Python then writes it: safetensors itself says a full disk by an error of its own, and hides files."""
+    return save({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, said)
 
 
 def remove(path: Path) -> None:
@@ -52,6 +57,8 @@ def remove_checkpoint(folder: Path) -> None:
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Weights and card of a folder; anything else is refused, and nothing of it is run."""
+    if folder.name == WEIGHTS:
+        raise BadInput(f"{folder} is a part of a checkpoint: give its folder")
     if folder.suffix in PICKLES or (folder.is_file() and folder.name != CARD):
         raise BadInput(
             f"{folder} is no checkpoint folder; a pickle could run code and is never loaded: train or convert it"
@@ -59,9 +66,21 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, An
     folder = folder.parent if folder.name == CARD else folder
     card = read_card(folder)
     try:
-        return load_file(folder / WEIGHTS), card
+        stored = (folder / WEIGHTS).read_bytes()
+        weights = load(stored)
     except (OSError, SafetensorError) as error:
         raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {' '.join(str(error).split())}") from error
+    if card.get("weights_sha256") != sha256(stored).hexdigest():
+        raise BadInput(f"{folder / WEIGHTS} are not the weights {CARD} describes: their SHA-256 is another")
+    return weights, card
+
+
+def refuse_another(folder: Path, kind: str) -> None:
+    """A folder that holds a model of another kind is not written over."""
+    if (folder / CARD).exists():
+        found = read_card(folder)["model"].get("kind")
+        if found != kind:
+            raise BadInput(f"{folder} holds a {found}: give another --output, or remove it first")
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -70,7 +89,7 @@ def read_card(folder: Path) -> dict[str, Any]:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"{folder} is no checkpoint: cannot read {CARD}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{folder} is no checkpoint: {CARD} is not JSON: {error}") from error
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is no checkpoint of wmel: its card describes no model")

@@ -66,7 +66,8 @@ class Recipe:
 def recipe(environment: Environment, trainer: str, **asked: Any) -> Recipe:
     """What is asked for; for the rest the documents' settings on their control tasks and mazes, else scaled changes."""
     if trainer not in TRAINERS:
-        raise BadInput(f"no trainer named '{trainer}'; known: {', '.join(TRAINERS)}")
+        apart = "; train it with `wmel train tdmpc2` and give checkpoint = FOLDER" if trainer == "tdmpc2" else ""
+        raise BadInput(f"no trainer named '{trainer}'; known: {', '.join(TRAINERS)}{apart}")
     usual = _usual_latent_mlp(environment) if trainer == "latent-mlp" else _usual_mlp(environment)
     renamed = {("policy" if name == "collect" else name): value for name, value in asked.items()}
     renamed |= {"hidden": tuple(asked["hidden"])} if "hidden" in asked else {}

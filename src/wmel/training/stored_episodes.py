@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from wmel.errors import BadInput, CannotWrite, require_whole
 from wmel.files import write_whole
@@ -88,7 +88,7 @@ class EpisodesFolder:
         parts: list[np.ndarray] = [np.ascontiguousarray(part) for part in (observations, actions, rewards)]
         arrays = {str(name): part for name, part in zip(PARTS, parts, strict=True)}
         try:
-            write_whole(self.path / ROUND.format(place), lambda path: save_file(arrays, path))
+            write_whole(self.path / ROUND.format(place), lambda path: path.write_bytes(save(arrays)))
         except OSError as error:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
 
@@ -110,6 +110,10 @@ class EpisodesFolder:
             if not file.stem.removeprefix("round-").isdecimal():
                 raise BadInput(f"{file} is no round of episodes by its name: move it away")
         rounds = [self.round(int(file.stem.removeprefix("round-"))) for file in files]
+        for file, parts in zip(files, rounds, strict=True):
+            for name, part in zip(PARTS, parts, strict=True):
+                if not np.isfinite(part).all():
+                    raise BadInput(f"{file} is broken: its {name} hold NaN or infinity; remove it, or play anew")
         if [part.ndim for part in rounds[0]] != [3, 3, 2] or 0 in rounds[0][2].shape:
             raise BadInput(f"the rounds of {self.path} are no episodes: {[part.shape for part in rounds[0]]}")
         if len({tuple(part.shape for part in one) for one in rounds}) > 1:
@@ -121,9 +125,8 @@ class EpisodesFolder:
         shapes = (len(rewards), rewards.shape[1] + 1, widths[0]), (*rewards.shape, widths[1])
         if (observations.shape, actions.shape) != shapes:
             raise BadInput(f"the episodes of {self.path} are not what {DESCRIPTION} says: {observations.shape}")
-        for name, array in zip(PARTS, (observations, actions, rewards), strict=True):
-            if not np.isfinite(array).all():
-                raise BadInput(f"the episodes of {self.path} are broken: {name} hold NaN or infinity")
+        if np.abs(actions).max() > 1:
+            raise BadInput(f"the episodes of {self.path} are broken: actions lie beyond -1 and 1, their ends")
         digest = sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
         return Episodes(observations, actions, rewards, described, digest)
 
@@ -135,7 +138,7 @@ class EpisodesFolder:
         try:
             described = json.loads(path.read_text(encoding="utf-8"))
             bounds, names = np.array(described["actions"]["bounds"], float), described["observation"]
-            if bounds.ndim != 2 or len(bounds) != 2 or not np.isfinite(bounds).all():
+            if bounds.ndim != 2 or len(bounds) != 2 or not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
                 raise ValueError("bounds")
             if not isinstance(names, list) or not isinstance(described["environment"], str):
                 raise ValueError("names")

@@ -221,6 +221,14 @@ def test_weights_that_are_no_numbers_are_refused():
         official_network(file)
 
 
+def test_a_tensor_that_claims_more_numbers_than_it_holds_is_refused():
+    """It would take four terabytes to write out."""
+    file = published(random_network(), "new")
+    file["_encoder.state.0.weight"] = torch.zeros(1).expand(10**6, 10**6)
+    with pytest.raises(BadInput, match=r"_encoder\.state\.0\.weight says \(1000000, 1000000\), and holds fewer"):
+        official_network(file)
+
+
 class Writes:
     """What a pickle would run on being read."""
 
@@ -240,7 +248,7 @@ def test_code_in_a_file_is_refused_and_never_run(by_torch, deep, tmp_path):
         torch.save(content, path)
     else:
         path.write_bytes(pickle.dumps(content, protocol=2))
-    with pytest.raises(BadInput, match="without running code"):
+    with pytest.raises(BadInput, match="would run code: only files of tensors are read"):
         read_official(path)
     assert not ran.exists()
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from tests.testing.wrapped import Wrapped
 from tests.training.tdmpc2.test_online import CPU, ENVS, LENGTH, swingup
 from wmel import catalog
 from wmel.errors import BadInput
 from wmel.threads import limited_to
-from wmel.training.checkpoints import WEIGHTS, read_card, write_checkpoint
+from wmel.training.checkpoints import read_card, read_checkpoint, write_checkpoint
 from wmel.training.restore import restored
 from wmel.training.tdmpc2.online import Diverged
 from wmel.training.tdmpc2.play import played
@@ -118,8 +117,8 @@ def test_weights_of_another_size_are_refused(folder):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_weights_of_half_precision_are_read(trained, folder, dtype):
     """Close to what they were, and float32 from then on."""
-    stored = load_file(folder / WEIGHTS)
-    save_file({name: value.to(dtype) for name, value in stored.items()}, folder / WEIGHTS)
+    stored, card = read_checkpoint(folder)
+    write_checkpoint(folder, {name: value.to(dtype) for name, value in stored.items()}, card)
     model = restored(folder, swingup())
     assert {weight.dtype for weight in model.network.parameters()} == {torch.float32}
     latents = latents_of(model)
@@ -128,9 +127,9 @@ def test_weights_of_half_precision_are_read(trained, folder, dtype):
 
 
 def test_weights_that_are_no_numbers_are_refused(folder):
-    stored = load_file(folder / WEIGHTS)
+    stored, card = read_checkpoint(folder)
     stored["agent.reward.1.bias"][3] = math.nan
-    save_file(stored, folder / WEIGHTS)
+    write_checkpoint(folder, stored, card)
     with pytest.raises(BadInput, match=r"agent\.reward\.1\.bias"):
         restored(folder, swingup())
 

@@ -10,7 +10,12 @@ from wmel.errors import BadInput, CannotWrite
 from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.unfinished import FILE, Unfinished
 
-ASKED = {"model": {"environment": "point", "observation": ["place"], "init": None}, "batch": 4, "learning_rate": 3e-4}
+ASKED = {
+    "model": {"environment": "point", "observation": ["place"], "init": None},
+    "updates": 100,
+    "batch": 4,
+    "learning_rate": 3e-4,
+}
 CURVE = [Moment(0, 24, 0.125, None, {"total": 0.0}), Moment(6, 48, 1 / 3, 2.5, {"total": 0.1})]
 
 
@@ -87,6 +92,11 @@ SPOILT = {
     "no curve": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(said(), "curve"))}),
     "no rounds": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(said(), "rounds"))}),
     "more": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps({**said(), "more": 1})}),
+} | {
+    f"{name} {value}": lambda path, name=name, value=value: save_file(
+        load_file(path), path, {"unfinished": json.dumps({**said(), name: value})}
+    )
+    for name, value in (("updates", -5), ("updates", "7"), ("updates", 10**9), ("rounds", -1), ("best_return", "high"))
 }
 
 

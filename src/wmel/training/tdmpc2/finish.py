@@ -98,7 +98,7 @@ def card_of_tdmpc2(
     return {
         "environment": described["environment"],
         "init": described.pop("init", None),
-        "model": {"kind": "tdmpc2", **described, **shape},
+        "model": {**described, "kind": "tdmpc2", **shape},
         "data": data,
         "errors": errors,
         "kept": kept,

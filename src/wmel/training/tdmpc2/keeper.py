@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.errors import BadInput, require_whole
+from wmel.errors import BadInput, require, require_whole
 from wmel.training.card import Trained
 from wmel.training.checkpoints import CARD, remove, remove_checkpoint, write_checkpoint
 from wmel.training.stored_episodes import EpisodesFolder
@@ -16,7 +16,8 @@ from wmel.training.tdmpc2.finish import stored_weights
 from wmel.training.tdmpc2.unfinished import FILE, Unfinished
 
 EPISODES, CHECKPOINTS = "episodes", "checkpoints"
-OTHER_SHAPES = ("loading state_dict", "must match", "expected shape")  # how torch says that tensors do not fit
+MOST_CHECKPOINTS = 10_000
+OTHER_SHAPES = ("loading state_dict", "must match", "expected shape", "wrong size")  # torch: tensors do not fit
 SECONDS_BETWEEN_SAVINGS = 30.0
 
 
@@ -33,6 +34,9 @@ class Keeper:
 
     def __post_init__(self):
         require_whole(self.checkpoints, "the number of checkpoints", at_least=0)
+        require(
+            self.checkpoints <= MOST_CHECKPOINTS, f"--checkpoints may be at most {MOST_CHECKPOINTS}", self.checkpoints
+        )
 
     @property
     def episodes(self) -> EpisodesFolder:

@@ -31,7 +31,7 @@ def read_official(path: Path) -> TDMPC2:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     except UNREADABLE as error:
-        raise BadInput(f"{path} is no file torch can read without running code: {_line(error)}") from error
+        raise BadInput(f"{path} is broken, or would run code: only files of tensors are read") from error
     return official_network(stored, str(path))
 
 
@@ -41,7 +41,7 @@ def official_network(stored: Any, name: str = "the checkpoint") -> TDMPC2:
     if not isinstance(stored, Mapping):
         raise BadInput(f"{name} holds a {type(stored).__name__}, no dictionary of weights")
     weights = {
-        _own_name(str(key)): value.float()
+        _own_name(str(key)): _whole(value, str(key), name).float()
         for key, value in stored.items()
         if isinstance(value, Tensor) and not IGNORED.search(str(key))
     }
@@ -50,6 +50,13 @@ def official_network(stored: Any, name: str = "the checkpoint") -> TDMPC2:
         weights.setdefault("masks", network.masks)  # older files do not say: every task uses every number
     _fit(network, weights, name)
     return network.requires_grad_(False).eval()
+
+
+def _whole(tensor: Tensor, key: str, name: str) -> Tensor:
+    """Refuse a tensor that claims more numbers than the file holds: it would be made up in memory."""
+    if tensor.untyped_storage().nbytes() < tensor.numel() * tensor.element_size():
+        raise BadInput(f"{name} is no TD-MPC2: {key} says {tuple(tensor.shape)}, and holds fewer numbers")
+    return tensor
 
 
 def _own_name(key: str) -> str:

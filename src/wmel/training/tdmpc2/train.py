@@ -149,7 +149,8 @@ def check_tdmpc2(environment: Environment, described: dict[str, Any]) -> None:
             f"the checkpoint was trained on {described.get('environment')}, and {spec.name} observes something else: "
             f"{described.get('observation')} there, {list(spec.observation)} here"
         )
-    space, bounds = spec.actions, (described.get("actions") or {}).get("bounds")
+    space, said = spec.actions, described.get("actions")
+    bounds = said.get("bounds") if isinstance(said, dict) else None
     width = len(bounds[0]) if isinstance(bounds, list) and bounds and isinstance(bounds[0], list) else None
     values = space.values if isinstance(space, Finite) else None
     here = space.width if isinstance(space, Box) else None if values is None else values.shape[1]

@@ -1,6 +1,7 @@
 """Where a training stands, in one file, so that one that was killed can go on."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,17 @@ class Unfinished:
         said["curve"] = [asdict(moment) for moment in self.curve]
         write_tensors(folder / FILE, self.tensors, {"unfinished": json.dumps(said)})
 
+    def _check(self) -> None:
+        """Refuse what no training wrote."""
+        counts, numbers = (self.updates, self.episodes, self.rounds), [moment.seconds for moment in self.curve]
+        numbers += [] if self.best_return is None else [self.best_return]
+        if not all(type(count) is int and count >= 0 for count in counts) or self.updates > self.asked.get(
+            "updates", self.updates
+        ):
+            raise ValueError("counts")
+        if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
+            raise ValueError("numbers")
+
     @classmethod
     def found(cls, folder: Path, asked: dict[str, Any]) -> "Unfinished | None":
         """The one in a folder; None where there is none. One that was asked for something else is refused."""
@@ -45,6 +57,7 @@ class Unfinished:
                 tensors = {name: file.get_tensor(name) for name in names}
             said["curve"] = [Moment(**moment) for moment in said["curve"]]
             made = cls(tensors=tensors, **said)
+            made._check()
             differing = next((name for name in asked if made.asked.get(name) != asked[name]), None)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadInput(f"{path} is no unfinished training: remove it to begin anew") from error
