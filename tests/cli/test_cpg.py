@@ -116,24 +116,24 @@ def heeding_interrupts():
 
 
 def interrupted(folder, *arguments, until):
-    """A command that gets Ctrl-C as soon as a file exists or a line is printed."""
-    command = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeding_interrupts
-    )
+    """A command that gets Ctrl-C as soon as `until` holds of what it said to standard error."""
+    command, said = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments], folder / "said"
+    with said.open("w") as err:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=err, text=True, preexec_fn=heeding_interrupts
+        )
     for _ in range(600):
-        if until():
+        if until(said.read_text()):
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
+    out, _ = process.communicate(timeout=60)
+    return process.returncode, out, said.read_text()
 
 
 def test_training_that_is_interrupted_keeps_the_weights_so_far(tmp_path):
     line = ["train", "mlp", "--env", "maze_toy", "--epochs", "1000000", "--output", "model"]
-    begin = time.monotonic()
-    code, out, err = interrupted(tmp_path, *line, until=lambda: time.monotonic() - begin > 8)
+    code, out, err = interrupted(tmp_path, *line, until=lambda said: "fitting mlp" in said)
     assert code == 130 and err.endswith("wmel: interrupted\n"), err
     assert "interrupted: the weights so far are kept" in out
     card = json.loads((tmp_path / "model" / "card.json").read_text())
@@ -143,7 +143,7 @@ def test_training_that_is_interrupted_keeps_the_weights_so_far(tmp_path):
 def test_a_comparison_that_is_interrupted_keeps_the_arms_that_are_done(tmp_path):
     (tmp_path / "slow.py").write_text("import time\ndef dynamics(s, a):\n    time.sleep(60)\n")
     line = ["cpg", "--env", "maze_toy", "--model", "slow:dynamics", "--episodes", "3", "--output", "gap"]
-    code, _, err = interrupted(tmp_path, *line, until=(tmp_path / "gap" / "oracle.json").exists)
+    code, _, err = interrupted(tmp_path, *line, until=lambda _: (tmp_path / "gap" / "oracle.json").exists())
     assert code == 130 and "wmel: interrupted" in err
     assert [path.name for path in (tmp_path / "gap").iterdir()] == ["oracle.json"]
     assert "kept in gap: oracle (3 episodes)" in err

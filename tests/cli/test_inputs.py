@@ -67,6 +67,33 @@ def test_gradients_go_through_the_decoder_at_every_step(wmel_command, models):
     assert values["latent"] != values["decoded"]
 
 
+def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, models):
+    line = f"cpg {ENV} {SHORT} --planner cem --episodes 2 --horizon 2 --plan-horizon 3 --rollout decoded --output both"
+    done = wmel_command(*line.split(), "--model", "./td", "--model", "./mlp", cwd=models)
+    assert done.returncode == 0, done.stderr
+    named = {arm: json.loads((models / f"both/{arm}.json").read_text())["metadata"]["model"] for arm in ("td", "mlp")}
+    assert named == {"td": "tdmpc2-decoded", "mlp": "mlp"}
+    assert "plans scored by task-reward" in done.stdout
+
+
+def test_gradients_are_asked_where_a_models_own_policy_goes(wmel_command, models):
+    line = f"esnr {ENV} --model ./td --methods fog --states 4 --samples 4 --plan-horizon 3 --no-oracle --from prior"
+    done = wmel_command(*line.split(), "--output", "by-prior", cwd=models)
+    assert done.returncode == 0, done.stderr
+    assert "of prior," in read_record(models / "by-prior" / "esnr.json").source
+
+
+def test_a_checkpoint_of_another_task_is_pointed_out(wmel_command, models):
+    """The pole is the same, what is asked of it is not."""
+    line = "--policy prior --model ./td --episodes 1 --horizon 2 --success reward>=0.6"
+    told = {}
+    for env in ("dmc:cartpole-balance", "dmc:cartpole-swingup"):
+        done = wmel_command("run", "--env", env, *line.split(), cwd=models)
+        assert done.returncode == 0, done.stderr
+        told[env] = "was trained on dmc:cartpole-swingup, and this is dmc:cartpole-balance" in done.stderr
+    assert told == {"dmc:cartpole-balance": True, "dmc:cartpole-swingup": False}
+
+
 MLP = "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imagines in one way"
 
 
@@ -75,7 +102,7 @@ MLP = "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imag
     [
         (f"run {ENV} --policy cem --model ./mlp --rollout decoded", MLP),
         (f"sweep {ENV} --policy cem --model ./mlp --rollout decoded", MLP),
-        (f"cpg {ENV} --success reward>=0.6 --model ./td --model ./mlp --rollout decoded", MLP),
+        (f"cpg {ENV} --success reward>=0.6 --model ./mlp --rollout decoded", MLP),
         (f"esnr {ENV} --model ./mlp --rollout decoded", MLP),
         (f"run {ENV} --policy cem --model ./td --rollout spoken", "no rollout 'spoken'; known: latent, decoded"),
         (

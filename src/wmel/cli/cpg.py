@@ -84,7 +84,7 @@ def cpg(
         raise BadInput(f"{env} has no criterion of success of its own: give one, such as --success 'reward>=0.6'")
     drawn = 50 if candidates is None and planner == "random-shooting" else candidates
     settings = inputs.given(plan_horizon=plan_horizon, candidates=drawn, execute=execute, objective=objective)
-    models = {inputs.arm_name(text): inputs.own_model(text, world, device, rollout) for text in model}
+    models = inputs.own_models(model, world, device, rollout)
     if len(models) < len(model) or {"oracle", "random", "cpg", ""} & set(models):
         raise BadInput(f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(models)}")
     gathered = _data_coverage(model)

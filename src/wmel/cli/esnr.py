@@ -74,7 +74,7 @@ def esnr(
     world = catalog.environment(env, **inputs.given(init=init, action_repeat=action_repeat))
     wanted = methods_of(methods, world)
     own = [text for text in model if text != "oracle"]
-    learned = {inputs.arm_name(text): inputs.own_model(text, world, device, rollout) for text in own}
+    learned = inputs.own_models(own, world, device, rollout)
     if rollout is not None and not learned:
         raise BadInput("--rollout is for checkpoints; the oracle imagines in its own way")
     if len(learned) + model.count("oracle") < len(model) or {"oracle", ""} & set(learned):
@@ -87,7 +87,8 @@ def esnr(
         device=device,
     )  # fmt: skip
     sitting = seated(
-        world, wanted, settings, objective=objective, source=source, models=model, states=states, seed=seed, init=init,
+        world, wanted, settings, objective=objective, source=source, models=model,
+        acting=next(iter(learned.values()), None), states=states, seed=seed, init=init,
         paper=paper, oracle=oracle, quiet=quiet,
     )  # fmt: skip
     with progress(f"{', '.join(wanted)}", sitting.work(len(learned)), quiet=quiet, unit="states") as advance:

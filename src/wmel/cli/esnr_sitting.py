@@ -91,14 +91,16 @@ def seated(
     oracle: bool,
     quiet: bool,
     times: int = 1,
+    acting: Any = None,
 ) -> Sitting:
     """Play for states to ask at, as the first of `models` was trained on where none are named.
 
+    `acting` is the model whose own policy may be named as their source.
     `times` is how often the truth is taken.
     """
     score = catalog.objective(objective or world.spec.objectives[0], world)
     name, epsilon, length = _collector(models) if source is None else (source, 0.0, EPISODE_STEPS)
-    policy, length = exploration(world, name, epsilon), min(length, world.spec.max_steps)
+    policy, length = exploration(world, name, epsilon, acting), min(length, world.spec.max_steps)
     with progress(f"{policy.name} in {world.spec.name}", min(EPISODES, states), quiet=quiet) as advance:
         seen = fresh_observations(world, policy, states, episode_steps=length, seed=seed, progress=advance)
     if init is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.contract.criterion import Criterion
+from wmel.control_suite import WITH_LEVELS
 from wmel.errors import BadInput
 from wmel.reports.files import check_writable
 
@@ -67,8 +68,38 @@ def own_model(text: str | None, world: Any, device: str | None = None, rollout: 
     if stored:
         from wmel.training.restore import restored
 
-        return restored(Path(text), world, device or "cpu", rollout)
+        model = restored(Path(text), world, device or "cpu", rollout)
+        _tell_another_task(Path(text), world)
+        return model
     return catalog.MODELS.load(text)
+
+
+def own_models(texts: list[str], world: Any, device: str | None, rollout: str | None) -> dict[str, Any]:
+    """Several by name; where some have a choice how to imagine, `rollout` is for those."""
+    choosing = [text for text in texts if rollout is not None and _may_choose(text)]
+    return {
+        arm_name(text): own_model(text, world, device, rollout if text in choosing or not choosing else None)
+        for text in texts
+    }
+
+
+def _may_choose(text: str) -> bool:
+    """Whether it is a checkpoint whose kind imagines in more than one way."""
+    from wmel.training.checkpoints import read_card
+    from wmel.training.kinds import KINDS
+
+    kind = read_card(Path(text))["model"].get("kind") if Path(text).is_dir() else None
+    return kind in KINDS and bool(KINDS[kind].rollouts)
+
+
+def _tell_another_task(folder: Path, world: Any) -> None:
+    """A word on a checkpoint that fits a world by its shapes, and was trained on another task."""
+    from wmel.training.checkpoints import read_card
+
+    then = read_card(folder.parent if folder.is_file() else folder)["model"].get("environment")
+    tasks = {WITH_LEVELS.get(name, name) for name in (str(one).partition("[")[0] for one in (then, world.spec.name))}
+    if then is not None and len(tasks) > 1:
+        print(f"note: {folder} was trained on {then}, and this is {world.spec.name}", file=sys.stderr)
 
 
 def arm_name(text: str) -> str:

@@ -1,5 +1,7 @@
 """How results look on the screen."""
 
+import re
+
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
 from wmel.cli.screen import console, table
@@ -38,11 +40,18 @@ def setting_words(metadata: Metadata) -> str:
     planning = "" if metadata.plan_horizon is None else f", plan horizon {metadata.plan_horizon}"
     drawn = "" if metadata.evaluations is None else f", {metadata.evaluations} candidates"
     model = "" if metadata.model is None else f" on {metadata.model}"
+    scored = "" if metadata.objective is None else f", plans scored by {_name_within(metadata.objective)}"
     sight = ", reads the true state" if metadata.policy_reads == "state" else ""
     struck = "" if metadata.perturbation is None else f", {metadata.perturbation} in {metadata.perturb_prob:.0%}"
     starts = {None: "", "task": ", task starts", "fixed": ", one fixed start"}[metadata.init]
     seeds = ", ".join(map(str, metadata.seeds))
     judged = "" if metadata.success is None else f", success {metadata.success}"
     whole = ", run to the end" if metadata.stop == "horizon" else ""
-    acting = f"{metadata.policy}{model}{planning}{drawn}{sight}"
+    acting = f"{metadata.policy}{model}{planning}{drawn}{scored}{sight}"
     return f"{acting}, in {metadata.env}{starts}{judged}{whole}{struck}, seed {seeds}"
+
+
+def _name_within(objective: str) -> str:
+    """Of an objective as a record describes it, what it is called."""
+    named = re.search(r"\bname='([^']+)'", objective)
+    return objective if named is None else named[1]

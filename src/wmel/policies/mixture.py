@@ -15,6 +15,8 @@ from wmel.errors import BadInput, require
 from wmel.planners.uniform import uniform_actions
 from wmel.randomness import Streams
 
+ITS_OWN = ("native", "prior")  # policies that are a model's own
+
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
@@ -78,8 +80,11 @@ class Mixture:
         return np.where(drawn[..., :1] < self.epsilon, uniform_actions(self.actions, drawn[..., 1:]), actions)
 
 
-def exploration(environment: Environment, text: str, epsilon: float = 0.0) -> Policy:
-    """A policy as it is typed: random, cem, random+cem, or with shares of episodes 3*random+cem."""
+def exploration(environment: Environment, text: str, epsilon: float = 0.0, model: Any = None) -> Policy:
+    """A policy as it is typed: random, cem, random+cem, or with shares of episodes 3*random+cem.
+
+    `model` is what prior and native act by; the others plan on the true dynamics.
+    """
     require(0 <= epsilon <= 1, "epsilon must lie in [0, 1]", epsilon)
     parts = [part.strip().rpartition("*") for part in text.split("+")]
     try:
@@ -87,7 +92,9 @@ def exploration(environment: Environment, text: str, epsilon: float = 0.0) -> Po
     except ValueError:
         raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
     require(bool((weights > 0).all() and np.isfinite(weights).all()), "shares of a mixture must be positive", text)
-    policies = [catalog.policy(name.strip(), environment) for _, _, name in parts]
+    names = [name.strip() for _, _, name in parts]
+    own = {} if model is None else {"model": model}
+    policies = [catalog.policy(name, environment, **(own if name in ITS_OWN else {})) for name in names]
     if len(policies) == 1 and epsilon == 0:
         return policies[0]
     return Mixture(text, environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon)

@@ -107,6 +107,7 @@ def card_of_tdmpc2(
             **{name: value for name, value in asdict(settings).items() if name not in without},
             "discount": discount_of(steps),
             "device": device.type,
+            "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
             "updates_taken": updates,
             "diverged": diverged,
         },
