@@ -9,18 +9,19 @@ import torch
 
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
+from wmel.reports.study_envelope import StudyRecord
 from wmel.training.checkpoints import read_card
 from wmel.training.restore import restored
 from wmel.training.tdmpc2.play import played
 
-MODELS = Path(__file__).parents[2] / "models"
+MODELS, RESULTS = (Path(__file__).parents[2] / name for name in ("models", "results"))
 TASKS = {
     "cartpole-td1-seed0": "dmc:cartpole-swingup",
     "cartpole-td1-seed1": "dmc:cartpole-swingup",
     "cartpole-td1-seed2": "dmc:cartpole-swingup",
     "acrobot-td1": "dmc:acrobot-swingup",
 }
-CARTPOLE = 800  # the return asked of its policy; acrobot's is asked of its planner
+CARTPOLE, ACROBOT = 800, 250  # the returns asked of cartpole's policy and of acrobot's own planner
 AGAIN = 16  # episodes
 
 
@@ -37,6 +38,15 @@ def test_it_is_small_restores_and_says_where_it_is_from(name, task):
 @pytest.mark.parametrize("name", [name for name in TASKS if name.startswith("cartpole")])
 def test_cartpole_earned_what_was_asked(name):
     assert read_card(MODELS / name)["policy_return"]["mean"] >= CARTPOLE
+
+
+@pytest.mark.parametrize(("task", "asked"), [("acrobot", ACROBOT), ("cartpole", CARTPOLE)])
+def test_its_own_planner_earned_what_was_asked_in_the_committed_ladder(task, asked):
+    record = StudyRecord.model_validate_json((RESULTS / f"tdmpc2-{task}-ladder" / "results.json").read_text())
+    (ladder,) = record.comparisons
+    native = ladder.scorecards["td1[policy=native]"]
+    assert ladder.setting.init == "task" and ladder.setting.horizon == 1000 and native.episodes >= 64
+    assert native.average_return is not None and native.average_return >= asked
 
 
 def test_the_plain_name_is_the_first_seed():

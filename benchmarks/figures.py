@@ -1,0 +1,130 @@
+"""The curves of docs/figures, from committed results alone: how TD-MPC2 learned, and ESNR over training."""
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wmel.reports.esnr_envelope import EsnrRecord
+
+MODELS, OVER, FIGURES = Path("models"), Path("results/tdmpc2-over-training"), Path("docs/figures")
+WIDTH, HEIGHT, LEFT, TOP, BELOW = 360, 190, 58, 26, 38
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+Curve = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves by name in one frame."""
+
+    title: str
+    across: str
+    curves: dict[str, Curve]
+    logarithmic: tuple[bool, bool] = (False, False)  # across, up
+    legend: bool = False
+
+    def drawn(self, column: int, row: int) -> str:
+        """As SVG at a place of the grid."""
+        points = [point for curve in self.curves.values() for point in curve]
+        scales = [
+            _scale([point[axis] for point in points], self.logarithmic[axis], *ends)
+            for axis, ends in enumerate(((LEFT, WIDTH - 12), (HEIGHT - BELOW, TOP)))
+        ]
+        (x, across), (y, up) = scales
+        parts = [f'<text x="{LEFT}" y="16" font-weight="bold">{self.title}</text>']
+        parts += [_text(x(tick), HEIGHT - BELOW + 14, f"{tick:g}") for tick in across]
+        parts += [_text(LEFT - 5, y(tick) + 4, f"{tick:g}", "end") for tick in up]
+        parts += [f'<path d="M{LEFT} {y(tick):.1f}H{WIDTH - 12}" stroke="#ddd"/>' for tick in up]
+        parts += [_text((LEFT + WIDTH - 12) / 2, HEIGHT - 8, self.across)]
+        for place, (name, curve) in enumerate(self.curves.items()):
+            colour = COLOURS[place % len(COLOURS)]
+            path = "L".join(f"{x(a):.1f} {y(b):.1f}" for a, b in curve)
+            parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+            if self.legend:
+                parts.append(f'<text x="{WIDTH}" y="{TOP + 10 + 15 * place}" fill="{colour}">{name}</text>')
+        return f'<g transform="translate({column * WIDTH},{row * HEIGHT})">{"".join(parts)}</g>'
+
+
+def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
+
+
+def _scale(values: list[float], logarithmic: bool, begin: float, end: float) -> tuple[Callable[[float], float], list]:
+    """From a value to a place, and the ticks."""
+    if logarithmic:
+        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+        return lambda v: begin + (math.log10(v) - low) / (high - low) * (end - begin), [
+            10.0**power for power in range(low, high + 1)
+        ]
+    span = (max(values) - min(0, *values)) or 1.0
+    step = next(step for step in (0.2, 0.5, 1, 2, 5, 50, 100, 200, 500) if span / step <= 6)
+    low, high = math.floor(min(0, *values) / step) * step, math.ceil(max(values) / step) * step
+    ticks = [round(low + place * step, 6) for place in range(round((high - low) / step) + 1)]
+    return lambda v: begin + (v - low) / (high - low) * (end - begin), ticks
+
+
+def write(name: str, grid: list[list[Panel]], margin: int = 0) -> None:
+    """A page of panels, with room for a legend on the right."""
+    drawn = [panel.drawn(column, row) for row, line in enumerate(grid) for column, panel in enumerate(line)]
+    size = WIDTH * max(map(len, grid)) + margin, HEIGHT * len(grid)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" font-family="sans-serif"'
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    (FIGURES / name).write_text(
+        f'{head} font-size="11"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>\n'
+    )
+    print(FIGURES / name)
+
+
+def training() -> None:
+    """Return over minutes of every shipped TD-MPC2."""
+    curves: dict[str, dict[str, Curve]] = {"acrobot": {}, "cartpole": {}}
+    for card in sorted(MODELS.glob("*/card.json")):
+        said = json.loads(card.read_text())
+        if said["model"]["kind"] == "tdmpc2" and not card.parent.is_symlink():
+            rated = [one for one in said["curve"] if one["mean_return"] is not None]
+            name = card.parent.name
+            curves[name.split("-")[0]][name] = [(one["seconds"] / 60, one["mean_return"]) for one in rated]
+    panels = [
+        [Panel(f"{task}-swingup: return of 64 episodes", "minutes on one H200", named, legend=True)]
+        for task, named in curves.items()
+    ]
+    write("tdmpc2-training.svg", panels, margin=140)
+
+
+def over_training() -> None:
+    """First-order ESNR, alignment and gaps over updates, a column for each cell."""
+    columns = [_cell(cell) for cell in ("full", "basic")]
+    write("tdmpc2-over-training.svg", [list(row) for row in zip(*columns, strict=True)], margin=80)
+
+
+def _cell(cell: str) -> list[Panel]:
+    esnr: dict[str, Curve] = {}
+    aligned: dict[str, Curve] = {}
+    for file in sorted((OVER / cell / "readings").glob("*/*.json")):
+        run, updates = file.parent.name.removeprefix(f"{cell}-"), float(file.stem)
+        record = EsnrRecord.model_validate_json(file.read_text())
+        (one,) = [reading for reading in record.readings if reading.method == "fog" and reading.model != "oracle"]
+        assert one.esnr.value is not None and one.alignment is not None and one.alignment.cosine.value is not None
+        esnr.setdefault(run, []).append((updates, one.esnr.value))
+        aligned.setdefault(run, []).append((updates, one.alignment.cosine.value))
+    with (OVER / f"beside-{cell}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    gaps: dict[str, dict[str, Curve]] = {name: {} for name in rows[0] if name not in ("run", "updates")}
+    for row in rows:
+        for name, curves in gaps.items():
+            curves.setdefault(row["run"].removeprefix(f"{cell}-"), []).append((float(row["updates"]), float(row[name])))
+    last = cell == "basic"
+    return [
+        Panel(f"{cell}: first-order ESNR", "updates", esnr, (True, True), last),
+        Panel(f"{cell}: alignment with the truth", "updates", aligned, (True, False), last),
+        *(Panel(f"{cell}: {name}", "updates", curves, (True, False), last) for name, curves in gaps.items()),
+    ]
+
+
+if __name__ == "__main__":
+    training()
+    over_training()
+    sys.exit(0)
