@@ -19,7 +19,9 @@ TASKS = {
     "cartpole-td1-seed0": "dmc:cartpole-swingup",
     "cartpole-td1-seed1": "dmc:cartpole-swingup",
     "cartpole-td1-seed2": "dmc:cartpole-swingup",
+    "cartpole-td5": "dmc:cartpole-swingup",
     "acrobot-td1": "dmc:acrobot-swingup",
+    "acrobot-td5": "dmc:acrobot-swingup",
 }
 CARTPOLE, ACROBOT = 800, 250  # the returns asked of cartpole's policy and of acrobot's own planner
 AGAIN = 16  # episodes
@@ -32,7 +34,12 @@ def test_it_is_small_restores_and_says_where_it_is_from(name, task):
     card = read_card(MODELS / name)
     assert card["environment"] == task and card["fit"]["device"] == "cuda" and card["fit"]["half"]
     assert card["policy_return"]["episodes"] == 64
-    assert card["curve"][-1]["updates"] == card["fit"]["updates_taken"] and card["curve"][-1]["seconds"] < 600
+    assert card["curve"][-1]["updates"] == card["fit"]["updates_taken"]
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if "-td1" in name])
+def test_size_1_took_less_than_ten_minutes(name):
+    assert read_card(MODELS / name)["curve"][-1]["seconds"] < 600
 
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name.startswith("cartpole")])
