@@ -1,7 +1,7 @@
 """The gap at every checkpoint of trainings: plans a study of them, runs it and writes what `--beside` reads.
 
-python benchmarks/checkpoint_gaps.py runs/offline/full-seed0 runs/offline/full-seed1 --output runs/checkpoints
-wmel esnr over-training runs/offline/full-seed? ... --beside runs/checkpoints/gaps.csv
+python benchmarks/checkpoint_gaps.py runs/offline/full-seed? runs/offline/basic-seed? --output runs/gaps
+wmel esnr over-training runs/offline/full-seed? ... --beside runs/gaps/gaps-full.csv
 """
 
 import argparse
@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from wmel.cli.main import app
+from wmel.cli.over_training_inputs import runs_of
+from wmel.errors import BadInput
 from wmel.reports.study_envelope import StudyRecord
 
 SETTING = """name = "cartpole: every checkpoint of {count} trainings"
@@ -36,12 +38,12 @@ checkpoint = "{folder}"
 COLUMNS = {"random-shooting": "cpg under random shooting", "cem": "cpg under cem"}
 
 
-def study_of(runs: list[Path], episodes: int) -> str:
+def study_of(runs: dict[str, dict[int, Path]], episodes: int) -> str:
     """Every checkpoint of every run as a model."""
     models = [
-        MODEL.format(run=run.name, updates=int(folder.name), folder=folder.resolve())
-        for run in runs
-        for folder in sorted((run / "checkpoints").iterdir())
+        MODEL.format(run=run, updates=updates, folder=folder.resolve())
+        for run, known in runs.items()
+        for updates, folder in known.items()
     ]
     return SETTING.format(count=len(runs), episodes=episodes) + "".join(models)
 
@@ -66,16 +68,22 @@ def main() -> int:
     asked = parser.parse_args()
     study, results = asked.output / "study.toml", asked.output / "report"
     asked.output.mkdir(parents=True, exist_ok=True)
-    study.write_text(study_of(asked.runs, asked.episodes))
+    try:
+        study.write_text(study_of(runs_of(asked.runs), asked.episodes))
+    except BadInput as error:
+        parser.error(str(error))
     run = ["study", str(study), "--output", str(asked.output / "store"), "--executor", "processes", "--keep"]
     for command in ([*run, "--device", asked.device], ["report", run[3], "--output", str(results)]):
         app(command, standalone_mode=False)
     gaps = gaps_of(StudyRecord.model_validate_json((results / "results.json").read_text()))
-    with (asked.output / "gaps.csv").open("w", newline="") as file:
-        lines = csv.DictWriter(file, ["run", "updates", *COLUMNS.values()])
-        lines.writeheader()
-        lines.writerows({"run": run, "updates": updates, **row} for (run, updates), row in gaps.items())
-    print(f"gaps: {asked.output / 'gaps.csv'}")
+    for cell in sorted({run.rpartition("-")[0] for run, _ in gaps}):
+        path = asked.output / f"gaps-{cell}.csv"
+        with path.open("w", newline="") as file:
+            lines = csv.DictWriter(file, ["run", "updates", *COLUMNS.values()])
+            lines.writeheader()
+            mine = {key: row for key, row in gaps.items() if key[0].rpartition("-")[0] == cell}
+            lines.writerows({"run": run, "updates": updates, **row} for (run, updates), row in mine.items())
+        print(f"gaps: {path}")
     return 0
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from wmel.reports.esnr_envelope import EsnrRecord
 
-MODELS, OVER, FIGURES = Path("models"), Path("results/tdmpc2-over-training"), Path("docs/figures")
+ROOT = Path(__file__).parents[1]
+MODELS, OVER, FIGURES = (ROOT / name for name in ("models", "results/tdmpc2-over-training", "docs/figures"))
 WIDTH, HEIGHT, LEFT, TOP, BELOW = 360, 190, 58, 26, 38
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 Curve = list[tuple[float, float]]
@@ -26,14 +27,13 @@ class Panel:
     logarithmic: tuple[bool, bool] = (False, False)  # across, up
     legend: bool = False
 
-    def drawn(self, column: int, row: int) -> str:
-        """As SVG at a place of the grid."""
-        points = [point for curve in self.curves.values() for point in curve]
-        scales = [
-            _scale([point[axis] for point in points], self.logarithmic[axis], *ends)
-            for axis, ends in enumerate(((LEFT, WIDTH - 12), (HEIGHT - BELOW, TOP)))
-        ]
-        (x, across), (y, up) = scales
+    def values(self, axis: int) -> list[float]:
+        return [point[axis] for curve in self.curves.values() for point in curve]
+
+    def drawn(self, column: int, row: int, heights: list[float]) -> str:
+        """As SVG at a place of the grid; panels of a row share their heights."""
+        x, across = _scale(self.values(0), self.logarithmic[0], LEFT, WIDTH - 12)
+        y, up = _scale(heights, self.logarithmic[1], HEIGHT - BELOW, TOP)
         parts = [f'<text x="{LEFT}" y="16" font-weight="bold">{self.title}</text>']
         parts += [_text(x(tick), HEIGHT - BELOW + 14, f"{tick:g}") for tick in across]
         parts += [_text(LEFT - 5, y(tick) + 4, f"{tick:g}", "end") for tick in up]
@@ -60,7 +60,7 @@ def _scale(values: list[float], logarithmic: bool, begin: float, end: float) -> 
             10.0**power for power in range(low, high + 1)
         ]
     span = (max(values) - min(0, *values)) or 1.0
-    step = next(step for step in (0.2, 0.5, 1, 2, 5, 50, 100, 200, 500) if span / step <= 6)
+    step = next(step for step in (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500) if span / step <= 6)
     low, high = math.floor(min(0, *values) / step) * step, math.ceil(max(values) / step) * step
     ticks = [round(low + place * step, 6) for place in range(round((high - low) / step) + 1)]
     return lambda v: begin + (v - low) / (high - low) * (end - begin), ticks
@@ -68,14 +68,17 @@ def _scale(values: list[float], logarithmic: bool, begin: float, end: float) -> 
 
 def write(name: str, grid: list[list[Panel]], margin: int = 0) -> None:
     """A page of panels, with room for a legend on the right."""
-    drawn = [panel.drawn(column, row) for row, line in enumerate(grid) for column, panel in enumerate(line)]
+    drawn = []
+    for row, line in enumerate(grid):
+        heights = [value for panel in line for value in panel.values(1)]
+        drawn += [panel.drawn(column, row, heights) for column, panel in enumerate(line)]
     size = WIDTH * max(map(len, grid)) + margin, HEIGHT * len(grid)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" font-family="sans-serif"'
     FIGURES.mkdir(parents=True, exist_ok=True)
     (FIGURES / name).write_text(
         f'{head} font-size="11"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>\n'
     )
-    print(FIGURES / name)
+    print((FIGURES / name).relative_to(ROOT))
 
 
 def training() -> None:
@@ -108,7 +111,8 @@ def _cell(cell: str) -> list[Panel]:
         record = EsnrRecord.model_validate_json(file.read_text())
         (one,) = [reading for reading in record.readings if reading.method == "fog" and reading.model != "oracle"]
         assert one.esnr.value is not None and one.alignment is not None and one.alignment.cosine.value is not None
-        esnr.setdefault(run, []).append((updates, one.esnr.value))
+        if one.esnr.value > 0:  # without bias it may be 0 or less, which has no place on the axis
+            esnr.setdefault(run, []).append((updates, one.esnr.value))
         aligned.setdefault(run, []).append((updates, one.alignment.cosine.value))
     with (OVER / f"beside-{cell}.csv").open() as file:
         rows = list(csv.DictReader(file))

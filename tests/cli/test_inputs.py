@@ -6,6 +6,8 @@ import pytest
 
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
+from wmel.cli.inputs import own_models
+from wmel.errors import BadInput
 from wmel.reports.records import read_record
 from wmel.training.checkpoints import write_checkpoint
 from wmel.training.recipes import gathered, recipe, trained
@@ -76,11 +78,26 @@ def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, model
     assert "plans scored by task-reward" in done.stdout
 
 
+def test_a_checkpoint_given_by_its_card_has_the_choice_too(models):
+    world = catalog.environment("dmc:cartpole-swingup")
+    found = own_models([str(models / "td" / "card.json"), str(models / "mlp")], world, None, "decoded")
+    assert [model.spec.name for model in found.values()] == ["tdmpc2-decoded", "mlp"]
+
+
+def test_a_kind_that_is_no_word_is_refused(models, tmp_path):
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "card.json").write_text(json.dumps({"model": {"kind": ["tdmpc2"]}, "weights_sha256": ""}))
+    with pytest.raises(BadInput):
+        own_models(
+            [str(tmp_path / "odd"), str(models / "td")], catalog.environment("dmc:cartpole-swingup"), None, "latent"
+        )
+
+
 def test_gradients_are_asked_where_a_models_own_policy_goes(wmel_command, models):
     line = f"esnr {ENV} --model ./td --methods fog --states 4 --samples 4 --plan-horizon 3 --no-oracle --from prior"
     done = wmel_command(*line.split(), "--output", "by-prior", cwd=models)
     assert done.returncode == 0, done.stderr
-    assert "of prior," in read_record(models / "by-prior" / "esnr.json").source
+    assert ", by td" in read_record(models / "by-prior" / "esnr.json").source
 
 
 def test_a_checkpoint_of_another_task_is_pointed_out(wmel_command, models):

@@ -5,12 +5,13 @@ import os
 import stat
 import subprocess
 import sys
+from hashlib import sha256
 
 import pytest
 import torch
 
 from wmel.errors import BadInput
-from wmel.training.checkpoints import read_checkpoint, refuse_another, write_checkpoint
+from wmel.training.checkpoints import read_card, read_checkpoint, refuse_another, write_checkpoint
 
 WEIGHTS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(2, dtype=torch.float16)}
 FULL = """
@@ -54,10 +55,27 @@ def test_weights_of_another_card_are_refused(tmp_path):
         read_checkpoint(tmp_path / "one")
 
 
+def test_it_may_be_given_by_its_card(tmp_path):
+    write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "any"}})
+    assert read_checkpoint(tmp_path / "card.json")[1] == read_card(tmp_path / "card.json") == read_card(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["F8_E8M0", "NONE", "F32"])
+def test_weights_that_no_tensor_can_hold_are_refused(tmp_path, kind):
+    """The bytes are those the card describes, and are none that can be read: unknown numbers, or too few."""
+    header = json.dumps({"a": {"dtype": kind, "shape": [2], "data_offsets": [0, 2]}}).encode()
+    stored = len(header).to_bytes(8, "little") + header + bytes(2)
+    (tmp_path / "weights.safetensors").write_bytes(stored)
+    card = {"model": {"kind": "any"}, "weights_sha256": sha256(stored).hexdigest()}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    with pytest.raises(BadInput, match="cannot read the weights"):
+        read_checkpoint(tmp_path)
+
+
 def test_a_card_without_a_hash_is_refused(tmp_path):
     write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "any"}})
     (tmp_path / "card.json").write_text(json.dumps({"model": {"kind": "any"}}))
-    with pytest.raises(BadInput, match="are not the weights"):
+    with pytest.raises(BadInput, match="its card has no weights_sha256"):
         read_checkpoint(tmp_path)
 
 

@@ -88,7 +88,7 @@ def esnr(
     )  # fmt: skip
     sitting = seated(
         world, wanted, settings, objective=objective, source=source, models=model,
-        acting=next(iter(learned.values()), None), states=states, seed=seed, init=init,
+        acting=next(iter(learned.items()), ("", None)), states=states, seed=seed, init=init,
         paper=paper, oracle=oracle, quiet=quiet,
     )  # fmt: skip
     with progress(f"{', '.join(wanted)}", sitting.work(len(learned)), quiet=quiet, unit="states") as advance:

@@ -14,7 +14,9 @@ States = Annotated[int, count("--states", "States the models are asked at.")]
 Source = Annotated[
     str | None,
     typer.Option(
-        "--from", help="Policy, or mixture, whose states they are.  [default: the first model's card, or random]"
+        "--from",
+        help="Policy, or mixture, whose states they are; prior and native are the first model's own.  "
+        "[default: the first model's card, or random]",
     ),
 ]
 PlanHorizon = Annotated[int, count("--plan-horizon", "Steps a gradient looks ahead.")]

@@ -73,6 +73,7 @@ def over_training(
     from wmel.reports.over_training_curves import Training
     from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
     from wmel.reports.records import write_record
+    from wmel.training.restore import restored
 
     with plotly_needed():
         import wmel.reports.plotly_script  # noqa: F401
@@ -93,10 +94,11 @@ def over_training(
         world, wanted, settings, objective=objective, source=source, models=[str(asked[0].checkpoint)], states=states,
         seed=seed, init=init, paper=paper, oracle=oracle, quiet=quiet, times=len(missing),
     )  # fmt: skip
+    inputs.tell_another_task(asked[0].checkpoint, world)
     records: dict[str, dict[int, EsnrRecord]] = {run: {} for run in found}
     with progress(", ".join(wanted), len(missing), quiet=quiet, unit="checkpoints") as advance:
         for one in asked:
-            model = inputs.own_model(str(one.checkpoint), world, device, rollout)
+            model = restored(one.checkpoint, world, device or "cpu", rollout)
             record = one.kept(sitting, model)
             if record is None:
                 share = 1 / sitting.work(1)

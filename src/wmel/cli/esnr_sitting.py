@@ -16,7 +16,7 @@ from wmel.diagnostics.esnr.readings import read_models, sittings, slope_steps
 from wmel.diagnostics.esnr.settings import EsnrSettings
 from wmel.diagnostics.observations import EPISODES, Observations, fresh_observations
 from wmel.errors import BadInput
-from wmel.policies.mixture import exploration
+from wmel.policies.mixture import acting_itself, exploration
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import esnr_record
 
@@ -91,18 +91,20 @@ def seated(
     oracle: bool,
     quiet: bool,
     times: int = 1,
-    acting: Any = None,
+    acting: tuple[str, Any] = ("", None),
 ) -> Sitting:
     """Play for states to ask at, as the first of `models` was trained on where none are named.
 
-    `acting` is the model whose own policy may be named as their source.
+    `acting` is the name and the model whose own policy may be their source.
     `times` is how often the truth is taken.
     """
     score = catalog.objective(objective or world.spec.objectives[0], world)
     name, epsilon, length = _collector(models) if source is None else (source, 0.0, EPISODE_STEPS)
-    policy, length = exploration(world, name, epsilon, acting), min(length, world.spec.max_steps)
+    policy, length = exploration(world, name, epsilon, acting[1]), min(length, world.spec.max_steps)
     with progress(f"{policy.name} in {world.spec.name}", min(EPISODES, states), quiet=quiet) as advance:
         seen = fresh_observations(world, policy, states, episode_steps=length, seed=seed, progress=advance)
+    if acting_itself(name):
+        seen = replace(seen, source=f"{seen.source}, by {acting[0]}")
     if init is not None:
         seen = replace(seen, source=f"{seen.source}, init {init}")
     slopes = times * slope_steps(world, states, settings["samples"], settings["horizon"])

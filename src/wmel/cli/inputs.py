@@ -69,7 +69,7 @@ def own_model(text: str | None, world: Any, device: str | None = None, rollout: 
         from wmel.training.restore import restored
 
         model = restored(Path(text), world, device or "cpu", rollout)
-        _tell_another_task(Path(text), world)
+        tell_another_task(Path(text), world)
         return model
     return catalog.MODELS.load(text)
 
@@ -88,15 +88,15 @@ def _may_choose(text: str) -> bool:
     from wmel.training.checkpoints import read_card
     from wmel.training.kinds import KINDS
 
-    kind = read_card(Path(text))["model"].get("kind") if Path(text).is_dir() else None
-    return kind in KINDS and bool(KINDS[kind].rollouts)
+    kind = read_card(Path(text))["model"].get("kind") if Path(text).exists() else None
+    return isinstance(kind, str) and kind in KINDS and bool(KINDS[kind].rollouts)
 
 
-def _tell_another_task(folder: Path, world: Any) -> None:
+def tell_another_task(folder: Path, world: Any) -> None:
     """A word on a checkpoint that fits a world by its shapes, and was trained on another task."""
     from wmel.training.checkpoints import read_card
 
-    then = read_card(folder.parent if folder.is_file() else folder)["model"].get("environment")
+    then = read_card(folder)["model"].get("environment")
     tasks = {WITH_LEVELS.get(name, name) for name in (str(one).partition("[")[0] for one in (then, world.spec.name))}
     if then is not None and len(tasks) > 1:
         print(f"note: {folder} was trained on {then}, and this is {world.spec.name}", file=sys.stderr)

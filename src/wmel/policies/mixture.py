@@ -86,18 +86,29 @@ def exploration(environment: Environment, text: str, epsilon: float = 0.0, model
     `model` is what prior and native act by; the others plan on the true dynamics.
     """
     require(0 <= epsilon <= 1, "epsilon must lie in [0, 1]", epsilon)
-    parts = [part.strip().rpartition("*") for part in text.split("+")]
+    parts = _parts(text)
     try:
         weights = np.array([float(weight) if star else 1.0 for weight, star, _ in parts])
     except ValueError:
         raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
     require(bool((weights > 0).all() and np.isfinite(weights).all()), "shares of a mixture must be positive", text)
-    names = [name.strip() for _, _, name in parts]
+    names = [name for _, _, name in parts]
     own = {} if model is None else {"model": model}
     policies = [catalog.policy(name, environment, **(own if name in ITS_OWN else {})) for name in names]
     if len(policies) == 1 and epsilon == 0:
         return policies[0]
     return Mixture(text, environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon)
+
+
+def acting_itself(text: str) -> bool:
+    """Whether a policy as it is typed is, in part, a model's own."""
+    return any(name in ITS_OWN for _, _, name in _parts(text))
+
+
+def _parts(text: str) -> list[tuple[str, str, str]]:
+    """Of each policy its weight, the star after it where there is one, and its name."""
+    split = [part.strip().rpartition("*") for part in text.split("+")]
+    return [(weight, star, name.strip()) for weight, star, name in split]
 
 
 def _own(memory: dict[str, Array] | None, place: int) -> dict[str, Array] | None:

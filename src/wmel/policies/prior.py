@@ -46,7 +46,7 @@ class Prior:
 def prior(environment: Environment, model: Any = None) -> Prior:
     """The policy of a model that has one."""
     if model is None:
-        raise BadInput("the policy prior needs a model with a policy of its own: --model FOLDER of a tdmpc2")
+        raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model FOLDER")
     way, adapted = adapted_model(model)
     if not able(adapted, ActsItself):
         name = adapted.spec.name if way == "batched" else type(adapted).__name__

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from wmel.errors import BadInput, CannotWrite
+from wmel.errors import BadInput, CannotWrite, described
 from wmel.files import write_whole
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
@@ -63,16 +63,21 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, An
         raise BadInput(
             f"{folder} is no checkpoint folder; a pickle could run code and is never loaded: train or convert it"
         )
-    folder = folder.parent if folder.name == CARD else folder
     card = read_card(folder)
+    folder = _folder(folder)
+    said = card.get("weights_sha256")
+    if not isinstance(said, str):
+        raise BadInput(f"{folder} is no checkpoint of wmel: its card has no weights_sha256")
     try:
         stored = (folder / WEIGHTS).read_bytes()
-        weights = load(stored)
-    except (OSError, SafetensorError) as error:
-        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {' '.join(str(error).split())}") from error
-    if card.get("weights_sha256") != sha256(stored).hexdigest():
+    except OSError as error:
+        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {error.strerror or error}") from error
+    if said != sha256(stored).hexdigest():
         raise BadInput(f"{folder / WEIGHTS} are not the weights {CARD} describes: their SHA-256 is another")
-    return weights, card
+    try:
+        return load(stored), card
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {described(error)}") from error
 
 
 def refuse_another(folder: Path, kind: str) -> None:
@@ -84,7 +89,8 @@ def refuse_another(folder: Path, kind: str) -> None:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """The card of a checkpoint."""
+    """The card of a checkpoint, given by its folder or by itself."""
+    folder = _folder(folder)
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except OSError as error:
@@ -94,3 +100,8 @@ def read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is no checkpoint of wmel: its card describes no model")
     return card
+
+
+def _folder(given: Path) -> Path:
+    """Of a checkpoint that may be given by its card."""
+    return given.parent if given.name == CARD else given
