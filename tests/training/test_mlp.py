@@ -119,7 +119,7 @@ def spoiled(folder, made, how):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("truncated", "cannot read the weights"),
+        ("truncated", "are not the weights card.json describes"),
         ("gone", "cannot read the weights"),
         ("card", "is not JSON"),
         ("kind", "kind 'oracle'"),
