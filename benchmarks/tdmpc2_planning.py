@@ -25,7 +25,7 @@ from wmel.training.tdmpc2.train import blank_tdmpc2
 HORIZON, CANDIDATES = 15, 50
 ITERATIONS, SAMPLES, ELITES, SMOOTHING = 3, 24, 6, 0.1
 PLANNERS = {"random-shooting": CANDIDATES, "cem": SAMPLES}
-ROUNDS, LEAST = 7, 8  # the loop costs some 30 times the bare matrix products of a plan, which are shown
+ROUNDS, LEAST = 15, 30
 
 
 class SimNorm(nn.Module):
@@ -160,7 +160,7 @@ def measure(world, networks: Decoded, loop: OneStateAtATime, planner: str, batch
         work()
     for _ in range(ROUNDS):
         theirs = cpu_ms(lambda: documents(start, rng), 1)
-        ours = [cpu_ms(work, 1 + 10 // count) / count for (_, count), work in ways.items()]
+        ours = [cpu_ms(work, 1 + 20 // count) / count for (_, count), work in ways.items()]
         taken.append([theirs, *ours, cpu_ms(bare, 10)])
     numbers = np.array(taken)
     ratios, name = np.median(numbers[:, :1] / numbers, axis=0), f"| {world.spec.name} | {planner} "

@@ -124,10 +124,17 @@ def put_rows(memory: Any, rows: np.ndarray, part: Any) -> Any:
     return merged
 
 
-def only_values(array: Array) -> AbstractContextManager[object]:
-    """While only values of what comes of an array are wanted: torch keeps no books, unless the array asks for it."""
-    xp = namespace_of(array)
-    return nullcontext() if xp is np or array.requires_grad else xp.inference_mode()
+def near(array: Array) -> Array:
+    """The array as numpy, which is quick with few numbers, unless it lies on a device of its own."""
+    return to_numpy(array) if namespace_of(array) is np or array.device.type == "cpu" else array
+
+
+def only_values(*arrays: Array) -> AbstractContextManager[object]:
+    """While only values of what comes of arrays are wanted: torch keeps no books, unless one of them asks for it."""
+    tensors = [array for array in arrays if namespace_of(array) is not np]
+    if not tensors or any(tensor.requires_grad for tensor in tensors):
+        return nullcontext()
+    return namespace_of(tensors[0]).inference_mode()
 
 
 def keep_freed_memory() -> None:

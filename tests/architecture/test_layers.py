@@ -21,7 +21,7 @@ HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in 
 APART = LAYERS[2]  # these never import each other
 RUNNING = {"environments", "models", "planners", "perturbations", "policies", "closed_loop", "training", "study"}
 CANNOT_RUN = {"analysis", "reports"}
-GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly"}
+GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly", "numba", "llvmlite"}
 LEARNING = ("checkpoints", "devices", "errors", "fit", "latent_mlp", "mlp", "networks", "open_loop")
 TDMPC2 = (
     *(
@@ -48,6 +48,8 @@ HOSTS = {  # guest -> files that may import it
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
     "polars": {"study/parquet.py", "study/frames.py"},
+    "numba": {f"models/compiled/{name}.py" for name in ("tile", "activations", "layers")},
+    "llvmlite": {"models/compiled/tile.py"},
     "plotly": {f"reports/{name}.py" for name in DRAWING},
     "torch": {
         "models/latent_mlp.py",
@@ -59,7 +61,7 @@ HOSTS = {  # guest -> files that may import it
         "diagnostics/esnr/first_order.py",
         *(f"diagnostics/ceiling_bounce/{name}.py" for name in ("problem", "landscape", "ascent")),
         *(f"training/{name}.py" for name in LEARNING),
-        *(f"models/tdmpc2/{name}.py" for name in ("layers", "two_hot", "network", "model")),
+        *(f"models/tdmpc2/{name}.py" for name in ("compiled", "layers", "two_hot", "network", "model")),
         *(f"training/tdmpc2/{name}.py" for name in TDMPC2),
     },
 }

@@ -36,7 +36,7 @@ class ImaginedCost:
         widest = max(self.observation_width, self.latents.shape[1])
         rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * widest))
         actions = candidates.reshape(batch * count, horizon, width)
-        with only_values(candidates):
+        with only_values(candidates, self.latents):
             parts = [
                 self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)
             ]
@@ -50,7 +50,7 @@ class ImaginedCost:
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
         """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
         episodes = (start + np.arange(len(actions))) // count
-        goals = as_like(self.goals, self.latents)
+        goals = as_like(self.goals, actions)
         imagined = imagine(self.model, self.objective, self.space, self.latents, goals, episodes, actions)
         return reduced(self.objective.reduction, imagined.costs)
 
@@ -60,7 +60,7 @@ class Imagined:
     """What came of action sequences: latents, the start included, and the cost of every step."""
 
     trajectory: Array  # [M,H+1,Z]
-    costs: Array  # [M,H]
+    costs: Array  # [M,H], in the library of the actions
 
 
 def imagine(
@@ -81,11 +81,10 @@ def imagine(
     if missing:
         filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
         rows, actions = rows[filled], actions[as_like(filled, actions)]
-    place = as_like(rows, latents)
-    latents, goals = latents[place], goals[place]
+    latents, goals = latents[as_like(rows, latents)], goals[as_like(rows, goals)]
     by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
-    inputs = model_input(model, space, by_step.swapaxes(0, 1), values)
+    inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
     trajectory = rollout(model, latents, inputs)
     costs = _costs(model, objective, trajectory, inputs, values, goals)
     return Imagined(trajectory[:length], costs[:length])
@@ -97,8 +96,8 @@ def _costs(
     """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
     if isinstance(objective, ModelReward):
         assert able(model, RewardsItself), "whoever asks checks that the model has a reward"
-        return -model.rewards(trajectory, inputs)
-    observations = decoded(model, trajectory)
+        return as_like(-model.rewards(trajectory, inputs), values)
+    observations = as_like(decoded(model, trajectory), values)
     costs = objective.costs(observations, values, goals)
     xp = namespace_of(observations)
     if xp.isfinite(observations.sum()):

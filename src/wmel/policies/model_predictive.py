@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows
+from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows
 from wmel.contract.abilities import able
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
@@ -69,8 +69,8 @@ class ModelPredictive:
         if memory is None:
             actions = self.environment.actions
             blank = np.zeros((len(percept), self.planner.horizon, actions.width), actions.dtype)
-            nothing = as_like(np.zeros(len(percept), np.int64), latents)
-            memory = {"plan": as_like(blank, latents), "planned": nothing, "made_with": nothing}
+            nothing = as_like(np.zeros(len(percept), np.int64), near(latents))
+            memory = {"plan": as_like(blank, near(latents)), "planned": nothing, "made_with": nothing}
         return {**memory, "latents": latents}
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
@@ -94,7 +94,7 @@ class ModelPredictive:
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
         remainder = self._remainder(percept, memory) if self.planner.warm_start else None
-        plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=latents), remainder)
+        plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=near(latents)), remainder)
         if self.planner.warm_start:
             memory = {**memory, **self._carried(plan, fewest)}
         return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)

@@ -1,5 +1,6 @@
 """TD-MPC2 behind the model contract: in latent space, or through the decoder at every step."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
+from wmel.errors import needing
 from wmel.models.in_parts import ROWS_AT_ONCE, InParts
 from wmel.models.observed import observed
 from wmel.models.rollout import step_by_step
@@ -17,6 +19,7 @@ from wmel.models.tdmpc2.two_hot import expected
 from wmel.models.weights import weights_hash
 
 DECODER = 256
+WIDEST = 1024  # layers that are compiled; torch may share wider ones among threads
 
 Rollout = Literal["latent", "decoded"]
 
@@ -62,27 +65,31 @@ class TDMPC2Model:
     @property
     def spec(self) -> WorldModelSpec:
         name = f"{self.name}-decoded" if self._decodes else self.name
-        return WorldModelSpec(name, "observation", "value", self._weights, ROWS_AT_ONCE)
+        return WorldModelSpec(name, "observation", "value", self._weights, 1 if self._compiles else ROWS_AT_ONCE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
         low = self.network.low
         observations = observed(percept, self.agent.observation, low.device, self.name).to(low.dtype)
-        return observations if self._decodes else self._in_parts(self.agent.encode, observations)
+        return observations if self._decodes else self._made(_encoded, observations)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
-        return self._in_parts(self._stepped, latents, self.network.scaled(actions))
+        return self._stepped(latents, self.network.scaled(actions))
 
     def rollout(self, latents: Tensor, actions: Tensor) -> Tensor:
         """As step by step, actions scaled all at once."""
-        return step_by_step(partial(self._in_parts, self._stepped), latents, self.network.scaled(actions))
+        scaled = self.network.scaled(actions)
+        if self._decodes or not self._only_values(latents, scaled):
+            return step_by_step(self._stepped, latents, scaled)
+        roll: Callable[..., Tensor] = self._compiled.agent.dynamics.rollout  # pyright: ignore[reportAssignmentType]
+        return roll(latents, self.agent.moves(scaled))
 
     def decode(self, latents: Tensor) -> Tensor:
-        return latents if self._decodes else self._in_parts(self.network.decoder, latents)
+        return latents if self._decodes else self._made(_decoded, latents)
 
     def rewards(self, trajectory: Tensor, actions: Tensor) -> Tensor:
         """latents [M,H+1,Z], actions [M,H,A] -> [M,H], each of the latent its action was taken in."""
         latents, acted = trajectory[:, :-1].transpose(0, 1), self.network.scaled(actions).transpose(0, 1)
-        rewards = self._in_parts(self._rewarded, latents.flatten(0, 1), acted.flatten(0, 1))
+        rewards = self._made(_rewarded, self._latents(latents.flatten(0, 1)), acted.flatten(0, 1))
         return rewards.reshape(acted.shape[:2]).T
 
     def values(self, latents: Tensor) -> Tensor:
@@ -93,11 +100,11 @@ class TDMPC2Model:
     def policy(self, latents: Tensor, noise: Tensor | None) -> Tensor:
         """latents [M,Z], standard normals [M,A] or None for the mean -> actions in their own units [M,A]"""
         noise = self.network.low.new_zeros(len(latents), self.agent.action) if noise is None else noise
-        return self._in_parts(self._drawn, latents, noise)
+        return self._made(_drawn, self._latents(latents), noise)
 
     def action_values(self, latents: Tensor, actions: Tensor) -> Tensor:
         """latents [M,Z], actions [M,A] -> by critic [n,M]"""
-        return self._in_parts(self._valued, latents, self.network.scaled(actions), axis=1)
+        return self._made(_valued, self._latents(latents), self.network.scaled(actions), axis=1)
 
     def discount(self) -> float:
         return float(self.network.discount)
@@ -111,21 +118,33 @@ class TDMPC2Model:
         return self.rollout_way == "decoded"
 
     def _latents(self, numbers: Tensor) -> Tensor:
-        return self.agent.encode(numbers) if self._decodes else numbers
+        return self._made(_encoded, numbers) if self._decodes else numbers
 
     def _stepped(self, latents: Tensor, scaled: Tensor) -> Tensor:
-        moved = self.agent.next(self._latents(latents), scaled)
-        return self.network.decoder(moved) if self._decodes else moved
+        moved = self._made(_moved, self._latents(latents), scaled)
+        return self._made(_decoded, moved) if self._decodes else moved
 
-    def _rewarded(self, latents: Tensor, scaled: Tensor) -> Tensor:
-        return expected(self.agent.reward_logits(self._latents(latents), scaled))
+    def _made(self, of: Callable[..., Tensor], *rows: Tensor, axis: int = 0) -> Tensor:
+        """By the compiled networks, of which company changes no bit, or by torch's in parts that keep it so."""
+        if self._only_values(*rows):
+            return of(self._compiled, *rows)
+        return self._in_parts(partial(of, self.network), *rows, axis=axis)
 
-    def _drawn(self, latents: Tensor, noise: Tensor) -> Tensor:
-        mean, log_deviation = self.agent.policy_of(self._latents(latents))
-        return self.network.unscaled((mean + noise * log_deviation.exp()).tanh())
+    def _only_values(self, *rows: Tensor) -> bool:
+        """Whether the compiled networks will do: on a CPU, and nobody asks for a gradient."""
+        return self._compiles and not (torch.is_grad_enabled() and any(one.requires_grad for one in rows))
 
-    def _valued(self, latents: Tensor, scaled: Tensor) -> Tensor:
-        return expected(self.agent.value_logits(self._latents(latents), scaled))
+    @cached_property
+    def _compiles(self) -> bool:
+        low, shape = self.network.low, self.agent.shape
+        narrow = max(shape.encoder, shape.hidden, shape.latent) <= WIDEST
+        return narrow and low.device.type == "cpu" and low.dtype == torch.float32
+
+    @cached_property
+    def _compiled(self) -> Decoded:
+        with needing("numba", "tdmpc2 on a CPU needs numba: install wmel[learned]"):
+            from wmel.models.tdmpc2.compiled import compiled
+        return compiled(self.network)
 
     @cached_property
     def _in_parts(self) -> InParts:
@@ -134,3 +153,28 @@ class TDMPC2Model:
     @cached_property
     def _weights(self) -> str:
         return weights_hash(self.network)
+
+
+def _encoded(network: Decoded, observations: Tensor) -> Tensor:
+    return network.agent.encode(observations)
+
+
+def _moved(network: Decoded, latents: Tensor, scaled: Tensor) -> Tensor:
+    return network.agent.next(latents, scaled)
+
+
+def _decoded(network: Decoded, latents: Tensor) -> Tensor:
+    return network.decoder(latents)
+
+
+def _rewarded(network: Decoded, latents: Tensor, scaled: Tensor) -> Tensor:
+    return expected(network.agent.reward_logits(latents, scaled))
+
+
+def _drawn(network: Decoded, latents: Tensor, noise: Tensor) -> Tensor:
+    mean, log_deviation = network.agent.policy_of(latents)
+    return network.unscaled((mean + noise * log_deviation.exp()).tanh())
+
+
+def _valued(network: Decoded, latents: Tensor, scaled: Tensor) -> Tensor:
+    return expected(network.agent.value_logits(latents, scaled))

@@ -102,16 +102,24 @@ class TDMPC2(nn.Module):
         return mean.masked_fill(unused, 0.0), log_deviation.masked_fill(unused, -torch.inf)
 
     def acted(self, latents: Tensor, actions: Tensor) -> Tensor:
-        """What dynamics, reward and values are given: [...,Z], [...,A] -> [...,Z+A]"""
-        used = actions if self.embedding is None else actions * self.masks[self.task]
-        return torch.cat([self._known(latents), used], -1)
+        """What dynamics, reward and values are given: [...,Z], [...,A] -> [...,Z+T+A]"""
+        return torch.cat([latents, self.moves(actions)], -1)
+
+    def moves(self, actions: Tensor) -> Tensor:
+        """What is put beside a latent, the task too where there are several: [...,A] -> [...,T+A]"""
+        if self.embedding is None:
+            return actions
+        return torch.cat([self._task_of(actions), actions * self.masks[self.task]], -1)
 
     def _known(self, numbers: Tensor) -> Tensor:
         """The numbers, and which task they belong to where there are several."""
-        if self.embedding is None:
-            return numbers
+        return numbers if self.embedding is None else torch.cat([numbers, self._task_of(numbers)], -1)
+
+    def _task_of(self, numbers: Tensor) -> Tensor:
+        """The task's vector beside each row of numbers: [...,n] -> [...,T]"""
+        assert self.embedding is not None
         task = self.embedding(torch.tensor(self.task, device=numbers.device))
-        return torch.cat([numbers, task.expand(*numbers.shape[:-1], -1)], -1)
+        return task.expand(*numbers.shape[:-1], -1)
 
     def _zero_outputs(self) -> None:
         """Reward and values start at zero whatever they are asked."""

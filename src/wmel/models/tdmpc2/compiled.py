@@ -1,0 +1,85 @@
+"""TD-MPC2's networks for a CPU where only values are wanted: the same numbers to float32 rounding in half the time."""
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from wmel.models.compiled.layers import CompiledLayers, Layer, Norm
+from wmel.models.tdmpc2.layers import Ensemble, NormedLinear, Parallel
+
+Network = TypeVar("Network", bound=nn.Module)
+EPSILON = 1e-5  # of torch's layer norm where nothing else is said
+
+
+class CompiledStack(nn.Module):
+    """Layers as they were when this was made: [...,I] -> [...,O]."""
+
+    def __init__(self, layers: list[Layer]):
+        super().__init__()
+        self.layers = CompiledLayers.of(layers)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        rows = numbers.reshape(-1, numbers.shape[-1]).numpy()
+        return torch.from_numpy(self.layers(rows)).reshape(*numbers.shape[:-1], self.layers.outputs)
+
+    def rollout(self, latents: Tensor, moves: Tensor) -> Tensor:
+        """latents [M,Z], what is put beside them [M,H,...] -> [M,H+1,Z], laid out step by step in memory."""
+        trajectory = self.layers.rollout(latents.numpy(), moves.transpose(0, 1).numpy())
+        return torch.from_numpy(trajectory).transpose(0, 1)
+
+
+class CompiledEnsemble(nn.Module):
+    """Networks one after the other: [...,I] -> [n,...,O]."""
+
+    def __init__(self, networks: list[list[Layer]]):
+        super().__init__()
+        self.networks = nn.ModuleList(CompiledStack(layers) for layers in networks)
+
+    def forward(self, numbers: Tensor, dropout: float = 0.0) -> Tensor:
+        assert not dropout, "what is compiled does not learn"
+        return torch.stack([network(numbers) for network in self.networks])
+
+
+def compiled(network: Network) -> Network:
+    """A copy whose stacks and ensembles are compiled; other than that their weights are not copied."""
+    made: dict[int, nn.Module] = {}
+    for part in network.modules():
+        if isinstance(part, nn.Sequential):
+            made[id(part)] = CompiledStack(_layers_of(part))
+        elif isinstance(part, Ensemble):
+            made[id(part)] = CompiledEnsemble([_layers_of_one(part, number) for number in range(part.count)])
+    return deepcopy(network, made)
+
+
+def _layers_of(parts: nn.Sequential) -> list[Layer]:
+    """Of normed or plain linear maps; an activation by itself belongs to the map before it."""
+    layers: list[Layer] = []
+    for part in parts:
+        if isinstance(part, nn.SiLU):
+            layers[-1] = replace(layers[-1], activation="silu")
+            continue
+        assert isinstance(part, nn.Linear)
+        norm, last = (part.ln, part.last) if isinstance(part, NormedLinear) else (None, "identity")
+        normed = Norm(_array(norm.weight), _array(norm.bias), norm.eps) if isinstance(norm, nn.LayerNorm) else None
+        last = "simplex" if last == "simnorm" else last
+        layers.append(Layer(_array(part.weight), _array(part.bias), normed, last))
+    return layers
+
+
+def _layers_of_one(networks: Ensemble, number: int) -> list[Layer]:
+    layers: list[Layer] = []
+    for part in networks.layers:
+        assert isinstance(part, Parallel)
+        ln = part.ln
+        norm = None if ln is None else Norm(_array(ln.weight[number]), _array(ln.bias[number]), EPSILON)
+        last = "identity" if part is networks.layers[-1] else networks.activation
+        layers.append(Layer(_array(part.weight[number]), _array(part.bias[number]), norm, last))
+    return layers
+
+
+def _array(numbers: Tensor) -> np.ndarray:
+    return numbers.detach().numpy()
