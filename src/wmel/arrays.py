@@ -129,12 +129,14 @@ def near(array: Array) -> Array:
     return to_numpy(array) if namespace_of(array) is np or array.device.type == "cpu" else array
 
 
-def only_values(*arrays: Array) -> AbstractContextManager[object]:
-    """While only values of what comes of arrays are wanted: torch keeps no books, unless one of them asks for it."""
-    tensors = [array for array in arrays if namespace_of(array) is not np]
-    if not tensors or any(tensor.requires_grad for tensor in tensors):
-        return nullcontext()
-    return namespace_of(tensors[0]).inference_mode()
+def only_values(array: Array, beside: Array | None = None) -> AbstractContextManager[object]:
+    """While only values of what comes of an array are wanted: torch keeps no books, unless the array asks for it.
+
+    `beside` is what else goes in, and may be of torch where the array is not.
+    """
+    xp = namespace_of(array if beside is None else beside)
+    asked = namespace_of(array) is not np and array.requires_grad
+    return nullcontext() if xp is np or asked else xp.inference_mode()
 
 
 def keep_freed_memory() -> None:

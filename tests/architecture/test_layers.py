@@ -48,7 +48,7 @@ HOSTS = {  # guest -> files that may import it
     "mujoco": PHYSICS | {"environments/dmc/formulas.py"},
     "dm_control": {"environments/dmc/suite.py"},
     "polars": {"study/parquet.py", "study/frames.py"},
-    "numba": {f"models/compiled/{name}.py" for name in ("tile", "activations", "layers")},
+    "numba": {f"models/compiled/{name}.py" for name in ("tile", "activations", "forward")},
     "llvmlite": {"models/compiled/tile.py"},
     "plotly": {f"reports/{name}.py" for name in DRAWING},
     "torch": {

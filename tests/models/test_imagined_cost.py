@@ -1,9 +1,11 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import torch
 
-from wmel.contract.spaces import Finite
+from wmel.contract.objective import DiscountedSum
+from wmel.contract.spaces import Box, Finite
 from wmel.contract.world_model import WorldModelSpec
 from wmel.models.imagined_cost import ImaginedCost
 from wmel.models.oracle import Oracle
@@ -68,3 +70,51 @@ def test_finite_actions_reach_the_model_as_it_asks(action_input, expected):
     cost = ImaginedCost(model, GoalDistance(), space, np.zeros((1, 2), np.float32), np.zeros((1, 2), np.float32), 2)
     cost(np.array([[[[2]], [[0]]]], np.int32))
     assert model.seen[0].tolist() == expected
+
+
+@dataclass
+class Learning:
+    """A torch model whose weights still learn."""
+
+    weight: torch.Tensor
+    books: list
+    spec = WorldModelSpec("learning", action_input="value")
+
+    def step(self, latents, actions):
+        self.books.append((torch.is_inference_mode_enabled(), actions.requires_grad))
+        return latents * self.weight + actions
+
+    def decode(self, latents):
+        return latents
+
+
+class Kinds:
+    name, reduction = "kinds", DiscountedSum()
+
+    def __init__(self):
+        self.given = set()
+
+    def costs(self, observations, actions, goals):
+        self.given |= {type(one) for one in (observations, actions, goals)}
+        return observations[:, 1:, 0]
+
+
+def test_a_search_in_numpy_keeps_no_books_of_a_torch_model_that_learns():
+    weight = torch.ones(2, requires_grad=True)
+    model, objective, space = Learning(weight, []), Kinds(), Box(-np.ones(2, np.float32), np.ones(2, np.float32))
+    latents = torch.zeros(1, 2) * weight
+    cost = ImaginedCost(model, objective, space, latents, np.zeros((1, 0), np.float32), 2)
+    costs = cost(np.full((1, 3, 4, 2), 0.5, np.float32)).costs
+    assert set(model.books) == {(True, False)}
+    assert objective.given == {np.ndarray}
+    assert isinstance(costs, np.ndarray) and costs.tolist() == [[0.5 + 1.0 + 1.5 + 2.0] * 3]
+
+
+def test_candidates_that_ask_for_a_gradient_get_it():
+    model, objective = Learning(torch.ones(2), []), Kinds()
+    space = Box(-np.ones(2, np.float32), np.ones(2, np.float32))
+    cost = ImaginedCost(model, objective, space, torch.zeros(1, 2), np.zeros((1, 0), np.float32), 2)
+    candidates = torch.full((1, 3, 4, 2), 0.5, requires_grad=True)
+    cost(candidates).costs.sum().backward()
+    assert objective.given == {torch.Tensor}
+    assert candidates.grad is not None and candidates.grad[0, 0, :, 0].tolist() == [4, 3, 2, 1]

@@ -6,10 +6,9 @@ import pytest
 from wmel.models.compiled import activations
 
 ULP = 2.0**-23
-LOWEST = -87  # further down e^x is no normal number of float32 and what is made of it only nearly nothing
-GRID = np.concatenate(
-    [np.linspace(-100, 100, 20_001), np.linspace(-1, 1, 2001), [-1e30, -88, -87, 0, 40, 41, 88, 1e30], [1e-30, -1e-30]]
-).astype(np.float32)
+LOWEST = -87  # further down e^x is hardly a normal number of float32, and nothing may be left
+EDGES = [-3e38, -1e30, -89, -88, -87, -1e-30, 0, 1e-30, 40, 41, 88, 89, 1e30, 3e38]
+GRID = np.concatenate([np.linspace(-100, 100, 20_001), np.linspace(-1, 1, 2001), EDGES]).astype(np.float32)
 
 
 def of(activation, numbers):
@@ -24,7 +23,8 @@ def test_mish():
     wanted = wide * np.tanh(np.logaddexp(0, wide))
     inside = wide > LOWEST
     np.testing.assert_allclose(of(activations.mish, GRID)[inside], wanted[inside], rtol=8 * ULP)
-    assert np.abs(of(activations.mish, GRID[~inside])).max() < 1e-7
+    assert np.abs(of(activations.mish, GRID[~inside])).max() < 2e-36
+    assert of(activations.mish, np.array([np.inf])).item() == np.inf
 
 
 def test_silu():
@@ -32,7 +32,8 @@ def test_silu():
     wanted = wide * np.exp(-np.logaddexp(0, -wide))
     inside = wide > LOWEST
     np.testing.assert_allclose(of(activations.silu, GRID)[inside], wanted[inside], rtol=8 * ULP)
-    assert np.abs(of(activations.silu, GRID[~inside])).max() < 1e-7
+    assert np.abs(of(activations.silu, GRID[~inside])).max() < 2e-36
+    assert of(activations.silu, np.array([np.inf])).item() == np.inf
 
 
 def test_relu_and_what_is_no_number():
@@ -40,6 +41,8 @@ def test_relu_and_what_is_no_number():
     for activation in (activations.mish, activations.silu, activations.relu):
         made = of(activation, np.array([1.0, np.nan, 2.0] + [0.5] * 14))
         assert np.isnan(made[1]) and np.isfinite(np.delete(made, 1)).all()
+    for activation in (activations.mish, activations.silu):
+        assert np.isnan(of(activation, np.array([-np.inf]))).all(), "as torch has it"
 
 
 @pytest.mark.parametrize("groups", [1, 2, 16, 17])
@@ -69,3 +72,10 @@ def test_layer_norm(width):
     wide = numbers.astype(np.float64)
     wanted = (wide - wide.mean()) / np.sqrt(wide.var() + 1e-5) * gain + shift
     np.testing.assert_allclose(made, wanted, atol=2e-5)
+
+
+@pytest.mark.parametrize("large", [1e20, 1e25, 1e38, np.inf, np.nan])
+def test_a_layer_norm_of_numbers_too_large_to_square_is_none(large):
+    numbers = np.array([large, -large, 1, 2], np.float32)
+    activations.layer_norm(numbers, np.ones(4, np.float32), np.zeros(4, np.float32), np.float32(1e-5))
+    assert np.isnan(numbers).all()

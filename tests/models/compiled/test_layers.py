@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -6,7 +8,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from wmel.errors import BadInput
-from wmel.models.compiled.layers import ACTIVATIONS, ROWS_AT_ONCE, CompiledLayers, Layer, Norm, tiles
+from wmel.models.compiled.forward import ACTIVATIONS, gather_different, tiles
+from wmel.models.compiled.layers import ROWS_AT_ONCE, CompiledLayers, Layer, Norm
 from wmel.models.compiled.tile import LOW, TALL
 
 BY_TORCH = {
@@ -87,6 +90,14 @@ def test_rows_that_are_alike_are_the_same_and_others_are_not_taken_for_them(netw
     assert len({made.tobytes() for made in alone}) == 3
 
 
+def test_rows_that_are_alike_are_gathered_once():
+    one, two, three = rows_of(3, 5)
+    rows, places = np.concatenate([one, two, one, three, two, one]), np.empty(6, np.int64)
+    assert gather_different(rows, 5, places) == 3
+    assert places.tolist() == [0, 1, 0, 2, 1, 0]
+    assert np.array_equal(rows[:15], np.concatenate([one, two, three]))
+
+
 def test_a_row_that_is_no_number_spoils_no_other(network):
     rows = rows_of(20, 11)
     spoilt = rows.copy()
@@ -114,11 +125,14 @@ def test_tiles_hold_every_row_and_fit_where_whole_tall_ones_would():
     for count in range(1, 3 * ROWS_AT_ONCE):
         tall, low = tiles(count)
         assert count <= tall * TALL + low * LOW <= -(-count // TALL) * TALL
-        assert tall * TALL + low * LOW <= max(count + 1, LOW), "at most one row is unused"
+        assert tall * TALL + low * LOW < max(count + TALL - LOW, LOW + 1), "fewer are unused than the heights differ by"
 
 
-@pytest.mark.parametrize("rows", [np.zeros((3, 10)), np.zeros((3, 12)), np.zeros(11), np.zeros((1, 3, 11))])
-def test_rows_of_another_width_are_refused(network, rows):
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((3, 10), "f"), np.zeros((3, 12), "f"), np.zeros(11, "f"), np.zeros((1, 3, 11), "f"), np.zeros((3, 11))],
+)
+def test_rows_of_another_width_or_kind_are_refused(network, rows):
     with pytest.raises(BadInput, match="rows must have 11 numbers"):
         network(rows)
 
@@ -137,3 +151,18 @@ def test_what_cannot_be_compiled_is_refused():
         CompiledLayers.of([layer(3, 8, "gelu", False)])
     with pytest.raises(BadInput, match="groups of 8"):
         CompiledLayers.of([layer(3, 12, "simplex", False)])
+    with pytest.raises(BadInput, match="there must be a layer"):
+        CompiledLayers.of([])
+    with pytest.raises(BadInput, match="needs inputs and outputs"):
+        CompiledLayers.of([replace(layer(3, 8, "relu", False), weight=np.zeros((8, 0), np.float32))])
+    with pytest.raises(BadInput, match="a layer after 8 outputs must take as many, got 9"):
+        CompiledLayers.of([layer(3, 8, "relu", False), layer(9, 2, "relu", False)])
+
+
+@pytest.mark.parametrize("name", ["bias", "gain", "shift"])
+def test_numbers_that_do_not_fit_beside_the_weights_are_refused(name):
+    good = layer(3, 8, "relu", True)
+    short = {name: np.zeros(1, np.float32)}
+    bad = replace(good, **short) if name == "bias" else replace(good, norm=replace(good.norm, **short))
+    with pytest.raises(BadInput, match="must be 8, got"):
+        CompiledLayers.of([bad])

@@ -5,8 +5,8 @@ from wmel.models.compiled.layers import CompiledLayers, Layer
 from wmel.models.compiled.tile import TILE_COLUMNS, packed
 
 
-@pytest.mark.parametrize("outputs", [1, 15, 16, 17, 40])
-def test_packed_weights_lie_by_sixteen_outputs_then_input(outputs):
+@pytest.mark.parametrize("outputs", [1, 15, 16, 17, 32, 33, 70])
+def test_packed_weights_lie_by_columns_of_a_tile_then_input(outputs):
     weights = np.arange(outputs * 3, dtype=np.float32).reshape(outputs, 3)
     laid_out = packed(weights)
     assert laid_out.shape == (-(-outputs // TILE_COLUMNS), 3, TILE_COLUMNS)

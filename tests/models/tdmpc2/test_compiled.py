@@ -83,4 +83,25 @@ def test_whoever_asks_for_a_gradient_gets_the_gradient_of_torch():
     trajectory[:, -1, 0].sum().backward()
     assert actions.grad is not None and actions.grad.abs().min() > 0
     with torch.no_grad():
-        assert not model.rollout(latents, actions).requires_grad
+        assert torch.equal(model.rollout(latents, actions), model.rollout(latents, actions.detach()))
+    assert model.spec.rows_at_once == 1
+
+
+@pytest.mark.parametrize("tasks", [None, Tasks(3, 4)])
+def test_weights_that_still_learn_get_their_gradient(tasks):
+    own = networks(tasks=tasks).requires_grad_()
+    model = TDMPC2Model(own)
+    latents, actions = torch.rand(5, SMALL.latent), torch.rand(5, ACTION)
+    model.step(latents, actions).square().sum().backward()
+    assert own.agent.dynamics[0].weight.grad is not None
+    with torch.no_grad():
+        close(model.step(latents, actions), own.agent.next(latents, own.scaled(actions)))
+
+
+def test_another_task_can_be_chosen_after_the_first():
+    model = TDMPC2Model(networks(tasks=Tasks(3, 4)))
+    latents, actions = torch.rand(5, SMALL.latent), torch.rand(5, ACTION)
+    first = model.step(latents, actions)
+    model.agent.task = 2
+    close(model.step(latents, actions), model.agent.next(latents, model.network.scaled(actions)))
+    assert (model.step(latents, actions) - first).abs().max() > 1e-3

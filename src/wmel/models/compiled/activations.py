@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 single = np.float32
-HALF, ONE = single(0.5), single(1)
-LOWEST, HIGHEST = single(-87), single(88)  # beyond them e^x leaves the normal numbers of float32
+HALF, ONE, INFINITE = single(0.5), single(1), single(np.inf)
+LOWEST, HIGHEST = single(-88.1), single(88.8)  # 127 octaves down and 128 up: the bits of 2^n are then 0, or infinite
 LARGE = single(40)  # where mish(x) is x, and the square of e^x still a number
 PER_OCTAVE = single(1 / math.log(2))
 OCTAVE, REST = single(0.693359375), single(math.log(2) - 0.693359375)  # ln 2; whole multiples of the first are exact
@@ -20,10 +20,10 @@ in_this_order = njit(error_model="numpy", fastmath={"contract"})
 
 
 @in_this_order
-def _exponential(number, low, high):
-    """e^x of a number kept between two bounds."""
-    number = low if number < low else number
-    number = high if number > high else number
+def _exponential(number, highest):
+    """e^x, or 0 where that is no normal number of float32; of a large x as of the highest."""
+    number = LOWEST if number < LOWEST else number
+    number = highest if number > highest else number
     octaves = np.floor(number * PER_OCTAVE + HALF)
     rest = (number - octaves * OCTAVE) - octaves * REST
     power = TAYLOR[7]
@@ -39,14 +39,14 @@ def _exponential(number, low, high):
 
 @in_any_order
 def layer_norm(row, gain, shift, epsilon):
-    """To mean 0 and variance 1, then `gain` times that and `shift` more."""
+    """To mean 0 and variance 1, then `gain` times that and `shift` more; numbers too large to square make NaN."""
     total, squares, count = single(0), single(0), single(len(row))
     for place in range(len(row)):
         total += row[place]
     mean = total / count
     for place in range(len(row)):
         squares += (row[place] - mean) * (row[place] - mean)
-    scale = ONE / np.sqrt(squares / count + epsilon)
+    scale = ONE / np.sqrt(squares / count + epsilon) if squares < INFINITE else single(np.nan)
     for place in range(len(row)):
         row[place] = (row[place] - mean) * scale * gain[place] + shift[place]
 
@@ -55,7 +55,7 @@ def layer_norm(row, gain, shift, epsilon):
 def mish(row):
     """x tanh(log(1 + e^x)), which is x q / (q + 1) with q = e^x + e^2x / 2."""
     for place in range(len(row)):
-        grown = _exponential(row[place], LOWEST, LARGE)
+        grown = _exponential(row[place], LARGE)
         grown += HALF * grown * grown
         row[place] *= grown / (grown + ONE)
 
@@ -64,11 +64,12 @@ def mish(row):
 def silu(row):
     """x / (1 + e^-x)"""
     for place in range(len(row)):
-        row[place] /= ONE + _exponential(-row[place], LOWEST, HIGHEST)
+        row[place] /= ONE + _exponential(-row[place], HIGHEST)
 
 
 @in_this_order
 def relu(row):
+    """x, or 0 below."""
     for place in range(len(row)):
         row[place] = single(0) if row[place] < single(0) else row[place]
 
@@ -83,7 +84,7 @@ def simplex(row):
         for place in range(first, first + GROUP):
             row[place] -= top
     for place in range(len(row)):
-        row[place] = _exponential(row[place], LOWEST, single(0))
+        row[place] = _exponential(row[place], HIGHEST)
     for first in range(0, len(row), GROUP):
         total = single(0)
         for place in range(first, first + GROUP):

@@ -8,20 +8,23 @@ from functools import partial
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES, VECTORS, BYTES = 8, 2, 4
+WIDE = get_host_cpu_features().get("avx512f", False)
+LANES = 16 if WIDE else 8  # numbers of a vector
+TALL, LOW = (12, 8) if WIDE else (6, 4)  # rows of a tile: the sums of tall ones fill most of 32 registers, or of 16
+VECTORS, BYTES = 2, 4
 TILE_COLUMNS = LANES * VECTORS
-TALL, LOW = 6, 4  # rows of a tile: 12 sums, 2 weights and an input fill the 16 registers of AVX2; 4 leave fewer unused
 
 ADDRESS, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 EVERY_LANE = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
 
 
 def packed(weights: np.ndarray) -> np.ndarray:
-    """Weights [O,I] as the tile reads them: [O/16,I,16], outputs filled up with zeros."""
+    """Weights [O,I] as tiles of c columns read them: [O/c,I,c], outputs filled up with zeros."""
     outputs, inputs = weights.shape
     filled = np.zeros((-(-outputs // TILE_COLUMNS) * TILE_COLUMNS, inputs), np.float32)
     filled[:outputs] = weights
@@ -30,13 +33,13 @@ def packed(weights: np.ndarray) -> np.ndarray:
 
 @intrinsic
 def multiply_tall(typing, rows, row_stride, weights, inputs, bias, out, out_stride):
-    """Addresses of float32: out [6,16] = bias [16] + rows [6,inputs] @ weights [inputs,16]; strides in numbers."""
+    """Addresses of float32: out [r,c] = bias [c] + rows [r,inputs] @ weights [inputs,c]; strides in numbers."""
     return types.void(*[types.intp] * 7), partial(_multiply, TALL)
 
 
 @intrinsic
 def multiply_low(typing, rows, row_stride, weights, inputs, bias, out, out_stride):
-    """The same of 4 rows."""
+    """The same of fewer rows."""
     return types.void(*[types.intp] * 7), partial(_multiply, LOW)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 GROUP = 8  # numbers of a simplex
+EPSILON = 1e-5  # added to variances
 Activation = Literal["mish", "relu"]
 LatentNorm = Literal["simnorm", "layernorm", "none"]
 
@@ -112,4 +113,4 @@ class ParallelNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(count, width))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return functional.layer_norm(inputs, inputs.shape[-1:]) * self.weight[:, None] + self.bias[:, None]
+        return functional.layer_norm(inputs, inputs.shape[-1:], eps=EPSILON) * self.weight[:, None] + self.bias[:, None]

@@ -132,19 +132,38 @@ class TDMPC2Model:
 
     def _only_values(self, *rows: Tensor) -> bool:
         """Whether the compiled networks will do: on a CPU, and nobody asks for a gradient."""
-        return self._compiles and not (torch.is_grad_enabled() and any(one.requires_grad for one in rows))
+        if torch.is_grad_enabled() and any(one.requires_grad for one in (*rows, *self._learned)):
+            return False
+        return self._compiles
 
-    @cached_property
+    @property
     def _compiles(self) -> bool:
-        low, shape = self.network.low, self.agent.shape
-        narrow = max(shape.encoder, shape.hidden, shape.latent) <= WIDEST
-        return narrow and low.device.type == "cpu" and low.dtype == torch.float32
+        low = self.network.low
+        return self._narrow and low.device.type == "cpu" and low.dtype == torch.float32
 
     @cached_property
+    def _narrow(self) -> bool:
+        shape = self.agent.shape
+        return max(shape.encoder, shape.hidden, shape.latent) <= WIDEST
+
+    @property
     def _compiled(self) -> Decoded:
+        """The networks as they were when first used, on the task of now."""
+        made, task = self._compiled_once, self.agent.task
+        if made.agent.task != task:
+            made.agent.task = task
+        return made
+
+    @cached_property
+    def _compiled_once(self) -> Decoded:
         with needing("numba", "tdmpc2 on a CPU needs numba: install wmel[learned]"):
             from wmel.models.tdmpc2.compiled import compiled
-        return compiled(self.network)
+        with torch.inference_mode(False):
+            return compiled(self.network)
+
+    @cached_property
+    def _learned(self) -> list[nn.Parameter]:
+        return list(self.network.parameters())
 
     @cached_property
     def _in_parts(self) -> InParts:
