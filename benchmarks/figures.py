@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,4 +130,3 @@ def _cell(cell: str) -> list[Panel]:
 if __name__ == "__main__":
     training()
     over_training()
-    sys.exit(0)

@@ -185,7 +185,8 @@ def _print(card: dict, output: Path) -> None:
         print(f"{name}: {errors[name]:.3g}" if errors[name] is not None else f"{name}: n/a (nothing was held out)")
     drift = errors["open_loop_rmse"]
     steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]
-    print("open-loop error (rms) after", ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps), "steps")
+    said = ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps)
+    print(f"open-loop error (rms) after steps {said}" if steps else "open-loop error: n/a (nothing was held out)")
     if card["fit"]["interrupted"]:
         print("interrupted: the weights so far are kept")
     print(f"checkpoint: {output}")

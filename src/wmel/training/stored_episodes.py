@@ -99,7 +99,10 @@ class EpisodesFolder:
             arrays = load_file(path)
             return tuple(arrays[name] for name in PARTS)
         except (OSError, SafetensorError, KeyError) as error:
-            raise BadInput(f"cannot read the episodes {path}: {' '.join(str(error).split())}") from error
+            why = " ".join(str(error).split())
+            raise BadInput(
+                f"cannot read the episodes {path}: {why}; put it back, or train into another folder"
+            ) from error
 
     def read(self) -> Episodes:
         """Every round that is there."""
