@@ -27,6 +27,14 @@ def test_lookup_reads_rows_of_a_table(library):
     assert arrays.to_numpy(found).tolist() == [[[5, 6], [1, 2]], [[3, 4], [3, 4]]]
 
 
+def test_rows_at_are_the_rows_of_those_numbers(library):
+    table = library(np.arange(12.0).reshape(4, 3))
+    assert arrays.rows_at(table, np.array([2, 0, 2])).tolist() == [[6, 7, 8], [0, 1, 2], [6, 7, 8]]
+    assert arrays.rows_at(table, np.array([], int)).shape == (0, 3)
+    with pytest.raises(IndexError):
+        arrays.rows_at(table, np.array([4]))
+
+
 def test_pick_takes_entries_along_the_second_axis(library):
     picked = arrays.pick(library([[10, 11, 12], [20, 21, 22]]), library([[2, 0], [1, 1]]))
     assert arrays.to_numpy(picked).tolist() == [[12, 10], [21, 21]]

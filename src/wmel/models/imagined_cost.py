@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values, rows_at
 from wmel.contract.abilities import able
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import CandidateCosts
@@ -80,8 +80,8 @@ def imagine(
     missing = -length % model.spec.rows_at_once
     if missing:
         filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
-        rows, actions = rows[filled], actions[as_like(filled, actions)]
-    latents, goals = latents[as_like(rows, latents)], goals[as_like(rows, goals)]
+        rows, actions = rows[filled], rows_at(actions, filled)
+    latents, goals = rows_at(latents, rows), rows_at(goals, rows)
     by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
     inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
