@@ -1,10 +1,12 @@
 """The catalogue: every built-in part, one line each."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
-from wmel.errors import BadInput
-from wmel.registry import Part, Registry
+from wmel.errors import BadInput, UnknownPart
+from wmel.parts import Part, Registry, import_object, nearest, takes
+from wmel.shorthand import parse_number, parse_perturbation
 
 ENVIRONMENTS = Registry(
     "environment",
@@ -49,9 +51,13 @@ OBJECTIVES = Registry(
 PLANNERS = Registry(
     "planner",
     {
-        "random-shooting": Part("wmel.planners.random_shooting:RandomShooting", "draw uniformly, keep the cheapest"),
-        "cem": Part("wmel.planners.cem:CEM", "cross-entropy method: refit the draw to its cheapest part"),
-        "mppi": Part("wmel.planners.mppi:MPPI", "path integral: refit the draw to all of it, the cheap counting most"),
+        "random-shooting": Part("wmel.planners.random_shooting:RandomShooting", "sample uniformly, keep the cheapest"),
+        "cem": Part("wmel.planners.cem:CEM", "cross-entropy method: refit the distribution to its cheapest samples"),
+        "mppi": Part("wmel.planners.mppi:MPPI", "path integral: refit to all samples, weighted by their costs"),
+        "tabular-world-model": Part(
+            "wmel.planners.random_shooting:tabular_world_model",
+            "preset: random shooting as the documents use it on grids, 200 candidates of 20 steps",
+        ),
     },
     group="wmel.planners",
 )
@@ -60,15 +66,12 @@ POLICIES = Registry(
     {
         "random": Part("wmel.policies.random:random_policy", "uniform actions; the floor of every comparison"),
         "greedy": Part("wmel.policies.greedy:greedy", "straight to the goal, by the waypoint if the world has one"),
-        "tabular-world-model": Part(
-            "wmel.policies.planning:tabular_world_model",
-            "the documents' planner: random shooting, plans executed whole",
-        ),
         "native": Part(
             "wmel.policies.native:native", "a model's own planner: the `plan` of an object, MPPI of a tdmpc2"
         ),
         "prior": Part("wmel.policies.prior:prior", "the policy a model has learned, without planning (tdmpc2)"),
     },
+    group="wmel.policies",
 )
 PERTURBATIONS = Registry(
     "perturbation",
@@ -124,6 +127,30 @@ METRICS = Registry(
     },
     group="wmel.metrics",
 )
+DIAGNOSTICS = Registry(
+    "diagnostic",
+    {
+        "esnr": Part("wmel.diagnostics.esnr.diagnostic:EsnrDiagnostic", "signal for noise of policy gradients"),
+    },
+    group="wmel.diagnostics",
+)
+TRAINERS = Registry(
+    "trainer",
+    {
+        "mlp": Part("wmel.training.mlp:MLPTrainer", "an MLP that predicts the next observation"),
+        "latent-mlp": Part("wmel.training.latent_mlp:LatentMLPTrainer", "MLPs that imagine in a latent, with a reward"),
+        "tdmpc2": Part("wmel.training.tdmpc2.trainer:TDMPC2Trainer", "TD-MPC2, which learns as it plays"),
+    },
+    group="wmel.trainers",
+)
+EXECUTORS = Registry(
+    "executor",
+    {
+        "serial": Part("wmel.experiments.executors.serial:Serial", "one job after the other, in this process"),
+        "processes": Part("wmel.experiments.executors.processes:Processes", "jobs shared out over processes"),
+    },
+    group="wmel.executors",
+)
 CATALOGUE: dict[str, Registry] = {
     "environments": ENVIRONMENTS,
     "policies": POLICIES,
@@ -132,6 +159,9 @@ CATALOGUE: dict[str, Registry] = {
     "objectives": OBJECTIVES,
     "perturbations": PERTURBATIONS,
     "metrics": METRICS,
+    "diagnostics": DIAGNOSTICS,
+    "trainers": TRAINERS,
+    "executors": EXECUTORS,
 }
 
 
@@ -140,65 +170,101 @@ def environment(name: str, **settings: Any) -> Any:
     return ENVIRONMENTS.build(name, **settings)
 
 
-def policy(name: str, environment: Any, **settings: Any) -> Any:
-    """A policy by its catalogue name, for an environment; any planner of the catalogue is one too."""
-    if name not in POLICIES.parts and name in PLANNERS.parts:
-        planning = Registry("policy", {name: Part("wmel.policies.planning:planning", "")})
-        return planning.build(name, environment, name, **settings)
-    if name not in POLICIES.parts:
-        known = {**POLICIES.parts, **PLANNERS.parts}
-        return Registry("policy", known).load(name)
-    return POLICIES.build(name, environment, **settings)
+def planner(name: str, **settings: Any) -> Any:
+    """A planner by its catalogue name."""
+    return PLANNERS.build(name, **settings)
 
 
-def objective(name: str, environment: Any) -> Any:
+def policy(name: Any, environment: Any, **settings: Any) -> Any:
+    """A policy for an environment, by its catalogue name; any planner, by name or as an object, is one too."""
+    planning = import_object("wmel.policies.planning:planning")
+    if not isinstance(name, str):
+        return planning(environment, name, **settings)
+    if is_planner(name):
+        return planning(environment, name, **settings)
+    check_policy(name)
+    model = {"model": settings.pop("model")} if "model" in settings else {}
+    spec = POLICIES.spec(name, settings)
+    if model and not takes(spec.make, "model"):
+        raise BadInput(f"policy '{name}' acts without a model: leave out the model, or choose a planner")
+    return spec.build(environment, **model)
+
+
+def check_policy(name: str) -> None:
+    """Refuse a name that is no policy's and no planner's."""
+    if not POLICIES.has(name) and ":" not in name:
+        known = [*POLICIES.parts, *PLANNERS.parts]
+        raise UnknownPart(f"no policy named '{name}';{nearest(name, known)}")
+
+
+def is_planner(name: str) -> bool:
+    """Whether a name is that of a planner; an object of your own is one if it has `plan` and no `act`."""
+    if POLICIES.has(name):
+        return False
+    if PLANNERS.has(name):
+        return True
+    if ":" not in name:
+        return False
+    thing = PLANNERS.load(name)
+    return hasattr(thing, "plan") and not hasattr(thing, "act")
+
+
+def objective(name: Any, environment: Any, **settings: Any) -> Any:
     """An objective by its catalogue name, for an environment that offers it."""
+    return build_objective({"name": name, **settings} if settings else name, environment)[0]
+
+
+def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
+    """An objective given by name, as {name, **settings} or as an object; and the same as data."""
+    if not isinstance(given, str | Mapping):
+        return given, describe_objective(given)
+    name, settings = name_and_settings(given, "objective")
     offered = environment.spec.objectives
     if name in OBJECTIVES.built_in and name not in offered:
         raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(offered)}")
-    return OBJECTIVES.build(name, environment)
+    spec = OBJECTIVES.spec(name, settings)
+    return spec.build(environment), spec.resolved
+
+
+def describe_objective(objective: Any) -> dict[str, Any]:
+    """An objective that exists already as data."""
+    rate = getattr(objective.reduction, "rate", None)
+    return {"name": objective.name, **({} if rate is None else {"discount": rate})}
+
+
+def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
+    """A part given by its name or as {name, **settings}."""
+    if isinstance(given, str):
+        return given, {}
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
+    return given["name"], {key: value for key, value in given.items() if key != "name"}
 
 
 def metric(text: str) -> Any:
     """A metric as it is typed: success_rate, or one that takes a number: success@20, deadline@5."""
     name, at, number = text.partition("@")
-    if not at:
-        return METRICS.load(text)
-    return METRICS.load(f"{name}@")(_number(number, text))
+    return METRICS.load(f"{name}@")(parse_number(number, text)) if at else METRICS.load(text)
 
 
-def perturbation(text: str) -> Any:
-    """A perturbation as it is typed: env-default, drop-next-5, observation-noise-0.1@20, composite:A+B."""
-    if text.startswith("composite:"):
-        parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
-        return PERTURBATIONS.load("composite")(*(perturbation(part) for part in parts if part))
-    if ":" in text:
-        return PERTURBATIONS.build(text)
-    by_length = sorted(PERTURBATIONS.built_in, key=len, reverse=True)
-    known = (*by_length, *(name for name in PERTURBATIONS.parts if name not in PERTURBATIONS.built_in))
-    for name in known:
-        if text == name:
-            return PERTURBATIONS.build(name)
-        if text.startswith(f"{name}-"):
-            return _strengthened(name, text)
-    return PERTURBATIONS.load(text)
+def perturbation(given: str | Mapping[str, Any]) -> Any:
+    """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
+    return _build_perturbation(perturbation_data(given))
 
 
-def _strengthened(name: str, text: str) -> Any:
-    """A perturbation with the strength, and perhaps the window, that its text ends in."""
-    strength, _, window = text.removeprefix(f"{name}-").partition("@")
-    settings = PERTURBATIONS.settings_of(name)
-    if not settings:
-        raise BadInput(f"perturbation '{name}' takes no strength, got '{text}'")
-    if window and "window" not in settings:
-        raise BadInput(f"perturbation '{name}' happens at once and has no window, got '{text}'")
-    lasting = {"window": _number(window, text)} if window else {}
-    return PERTURBATIONS.load(name)(_number(strength, text), **lasting)
+def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A perturbation as {name, **settings}; the text is a shorthand for it."""
+    if isinstance(given, str):
+        return parse_perturbation(given, PERTURBATIONS)
+    name, settings = name_and_settings(given, "perturbation")
+    if name == "composite":
+        return {"name": name, "parts": [perturbation_data(part) for part in settings.get("parts", ())]}
+    if not settings and not PERTURBATIONS.has(name):
+        return parse_perturbation(name, PERTURBATIONS)
+    return PERTURBATIONS.spec(name, settings).data
 
 
-def _number(word: str, text: str) -> int | float:
-    """A whole number where it is written as one."""
-    try:
-        return int(word) if word.lstrip("-").isdecimal() else float(word)
-    except ValueError:
-        raise BadInput(f"{word!r} in '{text}' is no number") from None
+def _build_perturbation(data: Mapping[str, Any]) -> Any:
+    if data["name"] == "composite":
+        return PERTURBATIONS.load("composite")(*(_build_perturbation(part) for part in data["parts"]))
+    return PERTURBATIONS.build(data["name"], **{key: value for key, value in data.items() if key != "name"})

@@ -29,9 +29,9 @@ def problem():
 
 
 PLANNERS = {
-    "rs": RandomShooting(horizon=4, candidates=64),
-    "cem": CEM(horizon=4, candidates=32, elites=8),
-    "mppi": MPPI(horizon=4, candidates=32),
+    "rs": RandomShooting(plan_horizon=4, candidates=64),
+    "cem": CEM(plan_horizon=4, candidates=32, elites=8),
+    "mppi": MPPI(plan_horizon=4, candidates=32),
 }
 
 

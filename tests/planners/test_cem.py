@@ -13,7 +13,7 @@ def test_iterations_come_closer_to_the_optimum_of_a_quadratic(problem):
     def cost(candidates):
         return ((candidates - target) ** 2).sum(3).sum(2)
 
-    planner = CEM(horizon=1, iterations=12, candidates=500, elites=50)
+    planner = CEM(plan_horizon=1, iterations=12, candidates=500, elites=50)
     plan = planner.plan(problem(box, cost, horizon=1, rows=3), None)
     assert np.abs(plan.actions[:, 0] - target).max() < 1e-2
 
@@ -37,12 +37,13 @@ def test_the_only_good_sequence_of_finite_actions_is_found(problem):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"iterations": 0}, "iterations must be positive"),
-        ({"candidates": 0}, "candidates must be positive"),
-        ({"elites": 0}, "elites must be positive"),
+        ({"iterations": 0}, "iterations must be .* at least 1, got 0"),
+        ({"candidates": 0}, "candidates must be .* at least 1, got 0"),
+        ({"elites": 0}, "elites must be .* at least 1.* got 0"),
         ({"elites": 25}, "elites must lie in 1..24"),
-        ({"smoothing": 1.5}, "smoothing"),
-        ({"horizon": -1}, "plan horizon must be positive"),
+        ({"smoothing": 1.5}, "smoothing must be .* got 1.5"),
+        ({"min_deviation": -0.1}, "min_deviation must be .* got -0.1"),
+        ({"plan_horizon": -1}, "plan_horizon must be .* at least 1, got -1"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):

@@ -139,8 +139,23 @@ def test_only_what_is_left_of_the_last_plan_is_used(planner, space, problem):
 
 def test_without_warm_start_the_last_plan_is_ignored(planner, space, problem):
     old = Remainder(np.full((2, 4, space.width), 1, space.dtype), np.array([4, 4]))
-    with_old, without = planner.plan(problem(space, spread), old), planner.plan(problem(space, spread), None)
+    cold = replace(planner, warm_start=False)
+    with_old, without = cold.plan(problem(space, spread), old), planner.plan(problem(space, spread), None)
     assert np.array_equal(with_old.actions, without.actions)
+
+
+def test_a_planner_that_is_not_told_uses_the_last_plan_where_it_gets_one(planner, space, problem):
+    old = Remainder(np.full((2, 4, space.width), 1, space.dtype), np.array([4, 4]))
+    warm = replace(planner, warm_start=True)
+    assert planner.warm_start is None
+    untold, told = planner.plan(problem(space, spread), old), warm.plan(problem(space, spread), old)
+    assert np.array_equal(untold.actions, told.actions) and np.array_equal(untold.costs, told.costs)
+
+
+def test_the_old_name_of_the_plan_horizon_is_accepted_with_a_warning(planner):
+    with pytest.warns(DeprecationWarning, match="'horizon' is now 'plan_horizon'"):
+        old = type(planner)(horizon=7)
+    assert old == type(planner)(plan_horizon=7) and old.horizon == 7
 
 
 def test_torch_plans_as_numpy_does(planner, space, problem):

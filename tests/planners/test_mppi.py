@@ -13,8 +13,8 @@ TARGET = np.linspace(-0.9, 0.9, 10, dtype=np.float32)
 @pytest.mark.parametrize(
     "planner",
     [
-        CEM(horizon=1, iterations=20, candidates=500, elites=50),
-        MPPI(horizon=1, iterations=20, candidates=500, temperature=0.25),
+        CEM(plan_horizon=1, iterations=20, candidates=500, elites=50),
+        MPPI(plan_horizon=1, iterations=20, candidates=500, temperature=0.25),
     ],
     ids=["cem", "mppi"],
 )
@@ -63,10 +63,11 @@ def test_finite_actions_are_drawn_more_where_they_cost_less(problem):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"temperature": 0}, "temperature must be positive"),
-        ({"temperature": np.inf}, "temperature must be positive and finite"),
-        ({"smoothing": -0.1}, "smoothing"),
-        ({"iterations": 0}, "iterations must be positive"),
+        ({"temperature": 0}, "temperature must be .* above 0 .* got 0"),
+        ({"temperature": np.inf}, "temperature must be .* got inf"),
+        ({"temperature": np.nan}, "temperature must be .* got nan"),
+        ({"smoothing": -0.1}, "smoothing must be .* got -0.1"),
+        ({"iterations": 0}, "iterations must be .* at least 1, got 0"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):

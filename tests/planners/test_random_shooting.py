@@ -25,7 +25,8 @@ def test_box_draws_fill_the_box():
     assert -2 <= drawn.min() < -1.99 and 5.99 < drawn.max() <= 6
 
 
-@pytest.mark.parametrize("settings", [{"horizon": 0}, {"candidates": 0}, {"candidates": -5}])
+@pytest.mark.parametrize("settings", [{"plan_horizon": 0}, {"candidates": 0}, {"candidates": -5}])
 def test_bad_settings_are_refused(settings):
-    with pytest.raises(BadInput, match="must be positive"):
+    ((name, value),) = settings.items()
+    with pytest.raises(BadInput, match=f"{name} must be a whole number of at least 1, got {value}"):
         RandomShooting(**settings)

@@ -92,7 +92,7 @@ def test_the_model_of_this_file_acts_itself():
 
 
 def test_one_action_is_decided_for_each_episode():
-    policy = planner(horizon=4)
+    policy = planner(plan_horizon=4)
     made = decided(policy, wanted([0.5, -0.5], [0.0, 1.0], [-0.9, 0.2]))
     assert made.actions.shape == (3, 1, 2) and made.actions.dtype == np.float32
     assert made.lengths.tolist() == [1, 1, 1] and made.memory["mean"].shape == (3, 4, 2)
@@ -121,7 +121,7 @@ def test_the_value_at_the_end_counts():
 
 def test_draws_of_the_policy_are_candidates():
     """One iteration of few draws: only the policy knows the corner that is wanted."""
-    settings = {"width": 6, "samples": 40, "from_policy": 24, "elites": 1, "iterations": 1, "horizon": 1}
+    settings = {"width": 6, "candidates": 40, "from_policy": 24, "elites": 1, "iterations": 1, "plan_horizon": 1}
     asked = wanted([0.97] * 6)
     knows = decided(planner(Errand(0.0, policy_is=2.0), **settings), asked).actions
     guesses = decided(planner(Errand(0.0, policy_is=-2.0), **settings), asked).actions
@@ -145,7 +145,7 @@ def tdmpc2(observation: int, action: int) -> TDMPC2Model:
 def test_rows_do_not_depend_on_their_company(width):
     rng = np.random.default_rng(0)
     seen, own = percept(rng.normal(size=(7, 4)).astype(np.float32)), streams(7)
-    policy = planner(tdmpc2(4, width), width=width, samples=64, from_policy=5, elites=9, iterations=2)
+    policy = planner(tdmpc2(4, width), width=width, candidates=64, from_policy=5, elites=9, iterations=2)
     memory = {"mean": rng.uniform(-1, 1, (7, 3, width)).astype(np.float32)}
     whole = policy.act(seen, memory, own)
     for rows in (np.array([0]), np.array([2, 5, 6]), np.array([6, 0])):
@@ -185,7 +185,7 @@ class Listening:
 def test_one_iteration_is_that_of_a_slow_loop(temperature):
     heard: list = []
     model = Listening(Errand(worth=0.7), heard)
-    policy = planner(model, samples=32, from_policy=6, elites=5, iterations=1, temperature=temperature)
+    policy = planner(model, candidates=32, from_policy=6, elites=5, iterations=1, temperature=temperature)
     made = decided(policy, wanted([0.5, -0.5], [0.0, 0.9]))
     (rewarded, valued) = heard
     candidates = rewarded["actions"].reshape(2, 32, 3, 2)
@@ -233,7 +233,9 @@ def test_wide_actions_are_planned_two_iterations_longer():
 def test_the_second_iteration_draws_around_the_elites_of_the_first():
     """Its mean is their weighted mean, its deviation theirs, never below a twentieth."""
     heard: list = []
-    policy = planner(Listening(Errand(worth=0.0), heard), width=1, samples=400, from_policy=1, elites=5, iterations=2)
+    policy = planner(
+        Listening(Errand(worth=0.0), heard), width=1, candidates=400, from_policy=1, elites=5, iterations=2
+    )
     decided(policy, wanted([0.25]))
     first, second = (entry["actions"].reshape(400, 3, 1) for entry in heard[::2])
     pair = [number.item() for number in two_of(3, streams(1).uniforms("mppi critics", (2,), 2)[0])]
@@ -254,7 +256,7 @@ def test_what_is_left_of_the_last_plan_is_where_the_next_begins():
     imagined, before = [], np.array([[[0.3, -0.2], [0.1, 0.0], [0.4, -0.4]]], np.float32)
     for memory in (None, {"mean": before}):
         heard: list = []
-        policy = planner(Listening(Errand(), heard), samples=200, from_policy=8, iterations=1)
+        policy = planner(Listening(Errand(), heard), candidates=200, from_policy=8, iterations=1)
         decided(policy, wanted([0.9, -0.9]), memory)
         imagined.append(heard[0]["actions"])
     assert np.array_equal(imagined[0][:8], imagined[1][:8])
@@ -287,5 +289,17 @@ def test_actions_that_are_no_numbers_are_refused(maze):
 
 def test_the_catalogue_makes_it_of_a_model_that_acts_itself():
     made = catalog.policy("native", catalog.environment("dmc:cartpole-swingup"), model=tdmpc2(5, 1))
-    assert isinstance(made, LatentMPPI) and made.settings["planner"] == "latent-mppi"
-    assert made.settings["weights"] == made.model.spec.weights and replace(made, samples=64).samples == 64
+    assert isinstance(made, LatentMPPI) and made.settings["planner"] == {
+        "name": "latent-mppi", "plan_horizon": 3, "iterations": 6, "candidates": 512, "from_policy": 24, "elites": 64,
+        "temperature": 0.5,
+    }  # fmt: skip
+    assert made.settings["weights"] == made.model.spec.weights and replace(made, candidates=64).candidates == 64
+
+
+def test_the_catalogue_hands_its_settings_on_and_refuses_those_that_cannot_be():
+    world, model = catalog.environment("dmc:cartpole-swingup"), tdmpc2(5, 1)
+    made = catalog.policy("native", world, model=model, candidates=64, elites=8, from_policy=2, plan_horizon=5)
+    assert (made.candidates, made.elites, made.from_policy, made.plan_horizon) == (64, 8, 2, 5)
+    for asked in ({"elites": 513}, {"from_policy": 512}, {"candidates": 0}, {"temperature": -1.0}):
+        with pytest.raises(BadInput, match=str(next(iter(asked.values())))):
+            catalog.policy("native", world, model=model, **asked)

@@ -124,7 +124,7 @@ def test_a_model_in_torch_goes_through_the_whole_loop(settings):
             return latents
 
     def run(model):
-        planner = CEM(horizon=4, candidates=20, warm_start=settings.get("warm_start", False))
+        planner = CEM(plan_horizon=4, candidates=20, warm_start=settings.get("warm_start", False))
         policy = ModelPredictive("p", slope.spec, model, GoalDistance(), planner, settings.get("execute"))
         return run_episodes(slope, policy, np.arange(10), timed_decisions=0)
 

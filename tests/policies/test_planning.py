@@ -9,13 +9,13 @@ from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.policy import Percept
 from wmel.contract.spaces import Finite
-from wmel.episodes import OUTCOMES
 from wmel.errors import BadInput
 from wmel.models.callable_model import CallableModel
 from wmel.planners.random_shooting import RandomShooting
 from wmel.policies.four_methods import FourMethodsPolicy
 from wmel.policies.own_model import adapted_model
 from wmel.randomness import Streams
+from wmel.schema import OUTCOMES
 
 SEEDS = np.arange(6)
 
@@ -117,7 +117,7 @@ def test_a_rollout_of_the_wrong_length_is_told_so(maze):
         def rollout(self, latent, actions):
             return [latent]
 
-    assert "Short.rollout must return 21 latents for 20 actions, got 1" in run(maze, Short())["error"][0]
+    assert "Short.rollout must return 16 latents for 15 actions, got 1" in run(maze, Short())["error"][0]
 
 
 def test_nan_from_a_model_is_a_typed_error(maze):
@@ -149,10 +149,18 @@ def test_the_four_methods_are_planned_over_by_their_own_policy(maze):
 
 
 def test_executing_a_part_of_each_plan_warm_starts_the_next_unless_told_otherwise(maze):
-    assert catalog.policy("cem", maze, execute=2).planner.warm_start
-    assert not catalog.policy("cem", maze, execute=2, warm_start=False).planner.warm_start
-    assert not catalog.policy("cem", maze).planner.warm_start
+    assert catalog.policy("cem", maze, execute=2).is_warm
+    assert not catalog.policy("cem", maze, execute=2, warm_start=False).is_warm
+    assert not catalog.policy("cem", maze).is_warm
     assert not catalog.policy("cem", maze, model=Four(), execute=2).planner.warm_start
+
+
+@pytest.mark.parametrize("told", [None, True])
+def test_what_is_executed_in_parts_is_planned_as_with_a_warm_start(maze, told):
+    """Not told, a planner of which 2 actions are executed plans as one told to start warm, and as no other."""
+    untold = run(maze, None, "cem", execute=2, candidates=8, plan_horizon=15)
+    other = run(maze, None, "cem", execute=2, candidates=8, plan_horizon=15, warm_start=bool(told))
+    assert np.array_equal(untold["steps"], other["steps"]) == bool(told)
 
 
 def test_knots_reach_the_planner(maze):
@@ -160,7 +168,7 @@ def test_knots_reach_the_planner(maze):
 
 
 def test_a_setting_a_policy_does_not_have_is_named(maze):
-    with pytest.raises(BadInput, match="policy 'cem' has no setting 'iteratons'"):
+    with pytest.raises(BadInput, match="'cem' has no setting 'iteratons'; did you mean 'iterations'\\?"):
         catalog.policy("cem", maze, iteratons=5)
 
 

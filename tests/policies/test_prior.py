@@ -13,7 +13,7 @@ from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import TDMPC2Model
 from wmel.policies.prior import Prior, prior
 from wmel.threads import limited_to
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_actions_beyond_the_bounds_are_cut_off(swingup):
 
 
 def test_a_checkpoint_plays_whole_episodes(swingup, tmp_path):
-    model = restored(untrained_checkpoint(tmp_path, swingup), swingup)
+    model = restore(untrained_checkpoint(tmp_path, swingup), swingup)
     policy = catalog.policy("prior", swingup, model=model)
     run = BenchmarkRunner(swingup, policy, 3, 6, seed=0).run()
     assert run.policy_name == "prior" and (run.table["error"] == "").all()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.environments.chosen import GRIDS, OTHERS, QUICK
+from tests.testing import broken_parts
 from tests.testing.wrapped import Wrapped
 from wmel import catalog, testing
 from wmel.models.callable_model import CallableModel
 from wmel.models.oracle import Oracle
-from wmel.testing import broken_parts
 from wmel.testing.kits import check_part
 
 IDLE = {"hold-idle-2": "hold-idle-0", "action-delay-2": "action-delay-0", "action-delay-1@3": "action-delay-0@3"}
@@ -37,7 +37,7 @@ def test_every_model_of_the_catalogue_conforms(environment):
 
 
 @pytest.mark.parametrize("name", catalog.PLANNERS.parts)
-@pytest.mark.parametrize("settings", [{}, {"horizon": 3, "warm_start": True}])
+@pytest.mark.parametrize("settings", [{}, {"plan_horizon": 3, "warm_start": True}])
 def test_every_planner_of_the_catalogue_conforms(name, settings):
     assert testing.failures(testing.check_planner(catalog.PLANNERS.build(name, **settings))) == []
 
@@ -124,11 +124,12 @@ def test_the_broken_metric_is_rejected():
         ("drop-next-2", "perturbation"),
         ("composite:env-default+drop-next-1", "perturbation"),
         ("success@20", "metric"),
-        ("wmel.testing.broken_parts:LeakyEnvironment", "environment"),
-        ("wmel.testing.broken_parts:PeekingModel", "model"),
-        ("wmel.testing.broken_parts:OptimisticPlanner", "planner"),
-        ("wmel.testing.broken_parts:RestlessPerturbation", "perturbation"),
-        ("wmel.testing.broken_parts:first_row_metric", "metric"),
+        ("tests.testing.broken_parts:LeakyEnvironment", "environment"),
+        ("tests.testing.broken_parts:PeekingModel", "model"),
+        ("tests.testing.broken_parts:OptimisticPlanner", "planner"),
+        ("tests.experiments.plain_planner:Plain", "planner"),
+        ("tests.testing.broken_parts:RestlessPerturbation", "perturbation"),
+        ("tests.testing.broken_parts:first_row_metric", "metric"),
     ],
 )
 def test_a_part_is_known_by_its_name_or_by_what_it_implements(name, kind, maze):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,11 @@ class GridWorld:
     def spec(self) -> EnvironmentSpec:
         moves, drawn = Finite(tuple(MOVES)), str(self.layout)
         return EnvironmentSpec(self.name, ("x", "y"), moves, self.max_steps, single_start=True, layout=drawn)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was built with."""
+        return {"layout": str(self.layout), "max_steps": self.max_steps}
 
     @property
     def default_criterion(self) -> Criterion:

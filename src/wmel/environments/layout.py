@@ -1,11 +1,14 @@
 """A grid world drawn as text: `#` wall, `.` free, `S` start, `G` goal, `D` door (optional)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from wmel.errors import BadLayout
+from wmel.parts import Meaning
 
 SYMBOLS = "#.SGD"
 Cell = tuple[int, int]
+Drawing = Annotated[str, Meaning("the grid as text: # wall, . free, S start, G goal, D door")]
 
 
 @dataclass(frozen=True)

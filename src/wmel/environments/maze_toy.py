@@ -1,7 +1,8 @@
 """maze_toy: a 7x7 maze whose shortest path is 14 steps and whose straight way is a dead end."""
 
+from wmel.contract.environment import MaxSteps
 from wmel.environments.grid_world import GridWorld
-from wmel.environments.layout import Layout
+from wmel.environments.layout import Drawing, Layout
 
 DRAWING = """
 #######
@@ -14,6 +15,6 @@ DRAWING = """
 """
 
 
-def maze_toy(layout: str = DRAWING, max_steps: int = 60) -> GridWorld:
+def maze_toy(layout: Drawing = DRAWING, max_steps: MaxSteps = 60) -> GridWorld:
     """The maze, or one of your own drawing."""
     return GridWorld("maze_toy", Layout.parse(layout), max_steps)

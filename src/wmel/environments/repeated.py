@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,11 @@ class Repeated:
             step_ms=None if inner.step_ms is None else inner.step_ms * self.action_repeat,
             objectives=tuple(dict.fromkeys(told)),
         )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was built with."""
+        return {**self.inner.settings, "action_repeat": self.action_repeat}
 
     @property
     def default_criterion(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from wmel.arrays import Array
 from wmel.contract.abilities import able
 from wmel.contract.environment import Environment, RewardsObservations
-from wmel.contract.objective import DiscountedSum, Reduction
+from wmel.contract.objective import Discount, DiscountedSum, Reduction
 from wmel.errors import BadInput
 
 
@@ -22,8 +22,8 @@ class TaskReward:
         return -self.reward_of(observations[:, 1:], actions)
 
 
-def task_reward(environment: Environment) -> TaskReward:
+def task_reward(environment: Environment, discount: Discount = 1.0) -> TaskReward:
     """The reward formula of an environment that has one."""
     if not able(environment, RewardsObservations):
         raise BadInput(f"the reward of {environment.spec.name} is no formula of observation and action")
-    return TaskReward(environment.reward_of)
+    return TaskReward(environment.reward_of, DiscountedSum(discount))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from wmel.arrays import Array
 from wmel.contract.environment import Environment
-from wmel.contract.objective import ClosestApproach, DiscountedSum, Reduction
+from wmel.contract.objective import ClosestApproach, Discount, DiscountedSum, Reduction
 from wmel.errors import BadInput
 
 
@@ -39,9 +39,9 @@ def upright(environment: Environment) -> Upright:
     return Upright(_cosines(environment))
 
 
-def smooth_upright(environment: Environment) -> SmoothUpright:
+def smooth_upright(environment: Environment, discount: Discount = 1.0) -> SmoothUpright:
     """How upright along the whole plan."""
-    return SmoothUpright(_cosines(environment))
+    return SmoothUpright(_cosines(environment), DiscountedSum(discount))
 
 
 def _cosines(environment: Environment) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery
-from wmel.errors import require_whole
+from wmel.parts import check_settings, setting
 from wmel.perturbations.idle import idle_actions
 from wmel.perturbations.unchanged import Unchanged
 
@@ -15,13 +15,11 @@ from wmel.perturbations.unchanged import Unchanged
 class ActionDelay(Unchanged):
     """From its step on every action waits in a line of `steps`; until the first arrives, the idle action runs."""
 
-    steps: int = 1
-    window: int | None = None
+    steps: int = setting(1, "steps by which actions arrive late", at_least=0)
+    window: int | None = setting(None, "steps it lasts; none: to the end of the episode", at_least=1)
 
     def __post_init__(self):
-        require_whole(self.steps, "the steps of a delay", at_least=0)
-        if self.window is not None:
-            require_whole(self.window, "the window of a perturbation")
+        check_settings(self)
 
     @property
     def name(self) -> str:

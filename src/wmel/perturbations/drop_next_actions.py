@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.errors import require_whole
+from wmel.parts import check_settings, setting
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams
 
@@ -15,10 +15,10 @@ from wmel.randomness import Streams
 class DropNextActions(Unchanged):
     """Take the next k actions out of the plan in force; where none is left, the policy decides again."""
 
-    k: int = 1
+    k: int = setting(1, "planned actions that are lost", at_least=0)
 
     def __post_init__(self):
-        require_whole(self.k, "the number of dropped actions", at_least=0)
+        check_settings(self)
 
     @property
     def window(self) -> int | None:

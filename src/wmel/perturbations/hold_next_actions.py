@@ -1,13 +1,13 @@
 """hold-idle-K, hold-last-K: for K steps the actuator holds the idle or the last action instead of the plan's."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.errors import require, require_whole
+from wmel.parts import Meaning, check_settings, setting
 from wmel.perturbations.idle import idle_actions
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams
@@ -17,12 +17,11 @@ from wmel.randomness import Streams
 class HoldNextActions(Unchanged):
     """Unlike a drop, time passes: the next k actions of the plan are replaced, the rest of it follows."""
 
-    k: int = 1
-    hold: Literal["idle", "last"] = "idle"
+    k: int = setting(1, "steps for which the action is held", at_least=0)
+    hold: Literal["idle", "last"] = setting("idle", "the action that is held")
 
     def __post_init__(self):
-        require_whole(self.k, "the number of held actions", at_least=0)
-        require(self.hold in ("idle", "last"), "what is held must be 'idle' or 'last'", self.hold)
+        check_settings(self)
 
     @property
     def window(self) -> int | None:
@@ -45,11 +44,14 @@ class HoldNextActions(Unchanged):
         return replace(moment, queue=queue.astype(moment.queue.dtype), lengths=np.maximum(moment.lengths, self.k))
 
 
-def hold_idle(k: int = 1) -> HoldNextActions:
+Held = Annotated[int, Meaning("steps for which the action is held", at_least=0)]
+
+
+def hold_idle(k: Held = 1) -> HoldNextActions:
     """The idle action for k steps."""
     return HoldNextActions(k, "idle")
 
 
-def hold_last(k: int = 1) -> HoldNextActions:
+def hold_last(k: Held = 1) -> HoldNextActions:
     """The last action for k more steps."""
     return HoldNextActions(k, "last")

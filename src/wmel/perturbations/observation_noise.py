@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.errors import require, require_whole
+from wmel.parts import check_settings, setting
 from wmel.perturbations.unchanged import Unchanged
 from wmel.randomness import Streams, normals
 
@@ -13,13 +13,11 @@ from wmel.randomness import Streams, normals
 class ObservationNoise(Unchanged):
     """Independent noise of deviation sigma on every component at every step of the window."""
 
-    sigma: float = 0.1
-    window: int | None = None
+    sigma: float = setting(0.1, "deviation of the noise on every component", at_least=0, below=np.inf)
+    window: int | None = setting(None, "steps it lasts; none: to the end of the episode", at_least=1)
 
     def __post_init__(self):
-        require(0 <= self.sigma < np.inf, "sigma must be finite and not negative", self.sigma)
-        if self.window is not None:
-            require_whole(self.window, "the window of a perturbation")
+        check_settings(self)
 
     @property
     def name(self) -> str:

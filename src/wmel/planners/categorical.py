@@ -34,8 +34,13 @@ class CategoricalSequences:
             chosen += uniforms[..., 0] >= thresholds[:, None, :, action]
         return chosen[..., None]
 
-    def refit(self, elites: Array, weights: Array, smoothing: float) -> "CategoricalSequences":
-        """How often the elites [B,E,H,1] by weight [B,E] choose each action, with `smoothing` parts of uniform."""
+    def refit(
+        self, elites: Array, weights: Array, smoothing: float, min_deviation: float = 0.0
+    ) -> "CategoricalSequences":
+        """How often the elites [B,E,H,1] by weight [B,E] choose each action, with `smoothing` parts of uniform.
+
+        A choice has no deviation: `min_deviation` belongs to a Box.
+        """
         known = (weights.sum(1) > 0)[:, None, None]
         frequency = (weights[:, :, None, None] * one_hot(elites[..., 0], self.space.count)).sum(1)
         mixed = (1 - smoothing) * frequency + smoothing / self.space.count

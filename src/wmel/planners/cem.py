@@ -1,41 +1,56 @@
-"""cem: the cross-entropy method, which draws again from a fit to its cheapest draws."""
+"""cem: the cross-entropy method, which samples again from a fit to its cheapest samples."""
 
 from dataclasses import dataclass
 
 from wmel.arrays import Array
-from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
-from wmel.errors import require, require_whole
+from wmel.contract.planner import (
+    CandidateCosts,
+    Candidates,
+    Iterations,
+    Knots,
+    Plan,
+    PlanHorizon,
+    PlanningProblem,
+    Remainder,
+    Smoothing,
+    WarmStart,
+)
+from wmel.errors import require
+from wmel.parts import accept_old_names, check_settings, setting
+from wmel.planners.knots import Knots as Line
 from wmel.planners.refinement import Refinement
 from wmel.planners.selection import elites
-from wmel.planners.settings import check_drawing
 
 
+@accept_old_names(horizon="plan_horizon")
 @dataclass(frozen=True)
 class CEM:
-    """Normal draws kept inside a Box, or one probability per Finite action; the best of all iterations is the plan."""
+    """Normal samples kept inside a Box, or a probability per Finite action; the best of all iterations is the plan."""
 
-    horizon: int = 15
-    iterations: int = 3
-    candidates: int = 24
-    elites: int | None = None  # a quarter of the candidates
-    smoothing: float = 0.1
-    knots: int | None = None
-    warm_start: bool = False
+    plan_horizon: PlanHorizon = 15
+    iterations: Iterations = 3
+    candidates: Candidates = 24
+    elites: int | None = setting(None, "cheapest sequences the fit is made to; none: a quarter of them", at_least=1)
+    smoothing: Smoothing = 0.1
+    min_deviation: float = setting(
+        0.0, "smallest deviation of a fit, in halves of the action's range (Box)", at_least=0, at_most=1
+    )
+    knots: Knots = None
+    warm_start: WarmStart = None
 
     def __post_init__(self):
-        check_drawing(self.horizon, self.candidates, self.knots, self.iterations)
+        check_settings(self)
+        Line.check(self.knots, self.plan_horizon)
         if self.elites is not None:
-            require_whole(self.elites, "the number of elites")
             require(self.elites <= self.candidates, f"elites must lie in 1..{self.candidates}", self.elites)
-        require(0 <= self.smoothing <= 1, "smoothing must lie in [0, 1]", self.smoothing)
 
     @property
     def evaluations(self) -> int:
         return self.iterations * self.candidates
 
     def plan(self, problem: PlanningProblem, previous: Remainder | None) -> Plan:
-        refinement = Refinement(self.iterations, self.candidates, self.smoothing, self.knots)
-        return refinement.plan(problem, previous if self.warm_start else None, self._weigh)
+        refinement = Refinement(self.iterations, self.candidates, self.smoothing, self.knots, self.min_deviation)
+        return refinement.plan(problem, None if self.warm_start is False else previous, self._weigh)
 
     def _weigh(self, candidates: Array, outcome: CandidateCosts) -> tuple[Array, Array]:
         return elites(candidates, outcome, self.elites or max(1, self.candidates // 4))

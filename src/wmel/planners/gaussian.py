@@ -44,8 +44,11 @@ class GaussianSequences:
         noise[:, 0] = 0
         return xp.clip(self.mean[:, None] + self.deviation[:, None] * noise, low, high)
 
-    def refit(self, elites: Array, weights: Array, smoothing: float) -> "GaussianSequences":
-        """The distribution of the elites [B,E,H,A] by weight [B,E], mixed with `smoothing` parts of the old one."""
+    def refit(self, elites: Array, weights: Array, smoothing: float, min_deviation: float = 0.0) -> "GaussianSequences":
+        """The distribution of the elites [B,E,H,A] by weight [B,E], mixed with `smoothing` parts of the old one.
+
+        No deviation falls below `min_deviation` halves of the action's range.
+        """
         xp = namespace_of(elites)
         known = (weights.sum(1) > 0)[:, None, None]
         weights = weights[:, :, None, None]
@@ -53,6 +56,9 @@ class GaussianSequences:
         variance = (weights * (elites - mean[:, None]) ** 2).sum(1)
         mixed_mean = (1 - smoothing) * mean + smoothing * self.mean
         mixed_deviation = (1 - smoothing) * xp.sqrt(variance) + smoothing * self.deviation
+        if min_deviation > 0:
+            half_range = as_like((self.space.high - self.space.low) / 2, elites)
+            mixed_deviation = xp.maximum(mixed_deviation, min_deviation * half_range)
         return GaussianSequences(
             self.space, xp.where(known, mixed_mean, self.mean), xp.where(known, mixed_deviation, self.deviation)
         )

@@ -24,6 +24,12 @@ class Knots:
             raise BadInput("knots interpolate between actions, which needs a Box; finite actions have nothing between")
         return cls(horizon if knots is None else min(knots, horizon), horizon, space)
 
+    @staticmethod
+    def check(knots: int | None, horizon: int) -> None:
+        """Refuse a single knot, unless there is a single step."""
+        if knots is not None and knots < 2 and knots != horizon:
+            raise BadInput(f"knots must be at least 2, or as many as a plan has steps ({horizon}), got {knots}")
+
     def spread(self, values: Array) -> Array:
         """Values at the knots [B,N,count,A] -> values at every step [B,N,horizon,A], never outside the bounds."""
         if self.count == self.horizon or not isinstance(self.space, Box):

@@ -1,14 +1,27 @@
 """mppi: model-predictive path integral, which draws again around the average of its draws, cheap ones counting most."""
 
 from dataclasses import dataclass
+from math import inf
 
 from wmel.arrays import Array, float32, namespace_of
-from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
-from wmel.errors import require
+from wmel.contract.planner import (
+    CandidateCosts,
+    Candidates,
+    Iterations,
+    Knots,
+    Plan,
+    PlanHorizon,
+    PlanningProblem,
+    Remainder,
+    Smoothing,
+    WarmStart,
+)
+from wmel.parts import accept_old_names, check_settings, setting
+from wmel.planners.knots import Knots as Line
 from wmel.planners.refinement import Refinement
-from wmel.planners.settings import check_drawing
 
 
+@accept_old_names(horizon="plan_horizon")
 @dataclass(frozen=True)
 class MPPI:
     """Every candidate counts by exp(-(cost - lowest) / (temperature * spread of the costs)).
@@ -16,18 +29,19 @@ class MPPI:
     The spread, a standard deviation, makes one temperature mean the same on every cost scale and in every iteration.
     """
 
-    horizon: int = 15
-    iterations: int = 3
-    candidates: int = 64
-    temperature: float = 0.25
-    smoothing: float = 0.1
-    knots: int | None = None
-    warm_start: bool = False
+    plan_horizon: PlanHorizon = 15
+    iterations: Iterations = 3
+    candidates: Candidates = 64
+    temperature: float = setting(
+        0.25, "how much costlier candidates still count, in deviations of the costs", above=0, below=inf
+    )
+    smoothing: Smoothing = 0.1
+    knots: Knots = None
+    warm_start: WarmStart = None
 
     def __post_init__(self):
-        check_drawing(self.horizon, self.candidates, self.knots, self.iterations)
-        require(0 < self.temperature < float("inf"), "the temperature must be positive and finite", self.temperature)
-        require(0 <= self.smoothing <= 1, "smoothing must lie in [0, 1]", self.smoothing)
+        check_settings(self)
+        Line.check(self.knots, self.plan_horizon)
 
     @property
     def evaluations(self) -> int:
@@ -35,7 +49,7 @@ class MPPI:
 
     def plan(self, problem: PlanningProblem, previous: Remainder | None) -> Plan:
         refinement = Refinement(self.iterations, self.candidates, self.smoothing, self.knots)
-        return refinement.plan(problem, previous if self.warm_start else None, self._weigh)
+        return refinement.plan(problem, None if self.warm_start is False else previous, self._weigh)
 
     def _weigh(self, candidates: Array, outcome: CandidateCosts) -> tuple[Array, Array]:
         xp = namespace_of(outcome.costs)

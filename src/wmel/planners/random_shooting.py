@@ -3,24 +3,27 @@
 from dataclasses import dataclass
 
 from wmel.arrays import as_like
-from wmel.contract.planner import Plan, PlanningProblem, Remainder
+from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
+from wmel.contract.planner import Knots as KnotsSetting
+from wmel.parts import accept_old_names, check_settings
 from wmel.planners.knots import Knots
 from wmel.planners.selection import cheapest, with_remainder
-from wmel.planners.settings import check_drawing
 from wmel.planners.uniform import uniform_actions
 
 
+@accept_old_names(horizon="plan_horizon")
 @dataclass(frozen=True)
 class RandomShooting:
     """Draw sequences uniformly and keep the cheapest."""
 
-    horizon: int = 20
-    candidates: int = 200
-    knots: int | None = None
-    warm_start: bool = False
+    plan_horizon: PlanHorizon = 15
+    candidates: Candidates = 50
+    knots: KnotsSetting = None
+    warm_start: WarmStart = None
 
     def __post_init__(self):
-        check_drawing(self.horizon, self.candidates, self.knots)
+        check_settings(self)
+        Knots.check(self.knots, self.plan_horizon)
 
     @property
     def evaluations(self) -> int:
@@ -30,7 +33,16 @@ class RandomShooting:
         knots = Knots.over(self.knots, problem.horizon, problem.space)
         uniforms = problem.streams.uniforms("plan", (self.candidates, knots.count, problem.space.width))
         drawn = uniform_actions(problem.space, as_like(uniforms[0], problem.like))
-        if self.warm_start:
-            drawn = with_remainder(drawn, previous, knots.moments)
-        candidates = knots.spread(drawn)
+        remainder = None if self.warm_start is False else previous
+        candidates = knots.spread(with_remainder(drawn, remainder, knots.moments))
         return cheapest(candidates, problem.cost(candidates))
+
+
+def tabular_world_model(
+    plan_horizon: PlanHorizon = 20,
+    candidates: Candidates = 200,
+    knots: KnotsSetting = None,
+    warm_start: WarmStart = None,
+) -> RandomShooting:
+    """A preset: random shooting as the documents use it on grids."""
+    return RandomShooting(plan_horizon, candidates, knots, warm_start)

@@ -22,6 +22,7 @@ class Refinement:
     candidates: int
     smoothing: float
     knots: int | None
+    min_deviation: float = 0.0  # of the fits, in halves of the action's range
 
     def plan(self, problem: PlanningProblem, remainder: Remainder | None, weigh: Weigh) -> Plan:
         """The cheapest candidate of all iterations."""
@@ -39,7 +40,7 @@ class Refinement:
             challenger = cheapest(candidates, outcome)
             best = challenger if best is None else better(best, challenger)
             if place < self.iterations:
-                sequences = sequences.refit(*weigh(drawn, outcome), self.smoothing)
+                sequences = sequences.refit(*weigh(drawn, outcome), self.smoothing, self.min_deviation)
         assert best is not None, "there is at least one iteration"
         return best
 

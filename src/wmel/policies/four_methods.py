@@ -1,13 +1,14 @@
 """Bring your own model, the documents' way: `encode, rollout, score, plan` on single observations."""
 
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from wmel.arrays import Array
+from wmel.catalog import PLANNERS
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
@@ -41,6 +42,7 @@ class FourMethodsPolicy:
     planner: Planner
     execute: int | None = None
     reads: Literal["observation", "state"] = "observation"
+    parts: Mapping[str, Any] = field(default_factory=dict)  # `planner` as {name, **settings}
 
     def __post_init__(self):
         if self.execute is not None:
@@ -50,23 +52,23 @@ class FourMethodsPolicy:
 
     @property
     def compute_per_plan_call(self) -> int:
-        return self.planner.evaluations * self.planner.horizon
+        return self.planner.evaluations * self.planner.plan_horizon
 
     @property
     def settings(self) -> dict[str, Any]:
         return {
-            "plan_horizon": self.planner.horizon,
+            "plan_horizon": self.planner.plan_horizon,
             "evaluations": self.planner.evaluations,
             "model": type(self.model).__name__,
             "execute": self.execute,
-            "planner": repr(self.planner),
+            "planner": self.parts.get("planner") or PLANNERS.describe(self.planner),
         }
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
         return None
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
-        horizon = min(self.planner.horizon, int(percept.steps_left.min()))
+        horizon = min(self.planner.plan_horizon, int(percept.steps_left.min()))
         latents = [self.model.encode(observation.copy()) for observation in percept.observation]
 
         def cost(candidates: np.ndarray) -> CandidateCosts:

@@ -14,6 +14,7 @@ from wmel.models.rollout import rollout
 from wmel.randomness import Streams, normals
 
 LEAST, MOST = 0.05, 2.0  # deviation of a draw, in halves of the action range
+SEARCH = ("plan_horizon", "iterations", "candidates", "from_policy", "elites", "temperature")
 WIDE, MORE_ITERATIONS = 20, 2  # actions so wide are planned so much longer
 
 
@@ -25,9 +26,9 @@ class LatentMPPI:
     low: np.ndarray  # [A] of the model's actions
     high: np.ndarray
     model: Any  # with rewards, values and a policy of its own
-    horizon: int = 3
+    plan_horizon: int = 3
     iterations: int = 6
-    samples: int = 512
+    candidates: int = 512
     from_policy: int = 24
     elites: int = 64
     temperature: float = 0.5
@@ -36,18 +37,22 @@ class LatentMPPI:
 
     @property
     def compute_per_plan_call(self) -> int:
-        return self.horizon * (self.iterations * self.samples + self.from_policy)
+        return self.plan_horizon * (self.iterations * self.candidates + self.from_policy)
 
     @property
     def settings(self) -> dict[str, Any]:
         spec = self.model.spec
         return {
-            "model": spec.name, "weights": spec.weights, "planner": "latent-mppi", "plan_horizon": self.horizon,
-            "evaluations": self.iterations * self.samples, "execute": 1,
-        }  # fmt: skip
+            "model": spec.name,
+            "weights": spec.weights,
+            "planner": {"name": "latent-mppi", **{name: getattr(self, name) for name in SEARCH}},
+            "plan_horizon": self.plan_horizon,
+            "evaluations": self.iterations * self.candidates,
+            "execute": 1,
+        }
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
-        shape = (len(percept), self.horizon, len(self.low))
+        shape = (len(percept), self.plan_horizon, len(self.low))
         return {"mean": np.zeros(shape, np.float32)} if memory is None else memory
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
@@ -64,9 +69,9 @@ class LatentMPPI:
     def _planned(self, latents: Array, previous: np.ndarray, streams: Streams) -> tuple[Array, Array]:
         """An action [B,A] from -1 to 1 for each episode, and the mean of the last draw [B,H,A]."""
         xp, width = namespace_of(latents), len(self.low)
-        drawn = self._noise(streams, "mppi", (self.samples - self.from_policy, self.horizon, width), latents)
-        own = self._noise(streams, "mppi policy", (self.from_policy, self.horizon, width), latents)[0]
-        last = self._noise(streams, "mppi value", (self.samples, width), latents)
+        drawn = self._noise(streams, "mppi", (self.candidates - self.from_policy, self.plan_horizon, width), latents)
+        own = self._noise(streams, "mppi policy", (self.from_policy, self.plan_horizon, width), latents)[0]
+        last = self._noise(streams, "mppi value", (self.candidates, width), latents)
         critics = streams.uniforms("mppi critics", (2,), self.iterations)
         own_actions = self._policy_sequences(latents, own)
         mean, deviation = as_like(previous, latents), xp.full_like(as_like(previous, latents), MOST)
@@ -90,7 +95,7 @@ class LatentMPPI:
         """Actions [B,P,H,A] that the model's policy draws as it goes."""
         count, wide = noise.shape[:2]
         now, made = self._repeated(latents, wide), []
-        for step in range(self.horizon):
+        for step in range(self.plan_horizon):
             values = self.model.policy(now, noise[:, :, step].reshape(count * wide, -1))
             now = self.model.step(now, values)
             made.append(self._scaled(values).reshape(count, wide, 1, -1))
@@ -99,15 +104,15 @@ class LatentMPPI:
     def _values(self, latents: Array, candidates: Array, noise: Array, critics: np.ndarray) -> Array:
         """Discounted rewards of candidates [B,N,H,A] and what two critics, drawn by [B,2], make of their end: [B,N]"""
         count, wide = candidates.shape[:2]
-        actions = self._unscaled(candidates.reshape(count * wide, self.horizon, -1))
+        actions = self._unscaled(candidates.reshape(count * wide, self.plan_horizon, -1))
         trajectory = rollout(self.model, self._repeated(latents, wide), actions)
         rewards, rate = self.model.rewards(trajectory, actions), self.model.discount()
         end = trajectory[:, -1]
         last = self.model.policy(end, noise.reshape(count * wide, -1))
         judged = self.model.action_values(end, last).reshape(-1, count, wide)
         one, other = two_of(len(judged), critics)
-        total = rate**self.horizon * (judged[one, np.arange(count)] + judged[other, np.arange(count)]) / 2
-        for step in range(self.horizon):
+        total = rate**self.plan_horizon * (judged[one, np.arange(count)] + judged[other, np.arange(count)]) / 2
+        for step in range(self.plan_horizon):
             total = total + rate**step * rewards[:, step].reshape(count, wide)
         return total
 
@@ -136,14 +141,19 @@ def two_of(count: int, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return one, np.minimum(other + (other >= one), count - 1)
 
 
-def latent_mppi(environment: Environment, model: Any) -> LatentMPPI:
-    """The planner for an environment whose actions are numbers, or levels of numbers."""
+def latent_mppi(environment: Environment, model: Any, *, iterations: int | None = None, **search: Any) -> LatentMPPI:
+    """The planner for an environment whose actions are numbers, or levels of numbers.
+
+    Without a number of iterations the published one is taken: two more where actions are wide.
+    """
     space = actions_in_numbers(environment, model)
+    if iterations is None:
+        is_wide = isinstance(space, Box) and space.width >= WIDE
+        iterations = LatentMPPI.iterations + (MORE_ITERATIONS if is_wide else 0)
     if isinstance(space, Box):
-        longer = MORE_ITERATIONS if space.width >= WIDE else 0
-        return LatentMPPI(space, space.low, space.high, model, iterations=LatentMPPI.iterations + longer)
+        return LatentMPPI(space, space.low, space.high, model, iterations=iterations, **search)
     assert space.values is not None
-    return LatentMPPI(space, space.values.min(0), space.values.max(0), model)
+    return LatentMPPI(space, space.values.min(0), space.values.max(0), model, iterations=iterations, **search)
 
 
 def actions_in_numbers(environment: Environment, model: Any) -> Space:

@@ -1,11 +1,13 @@
 """Model-predictive control: imagine candidates with a model, execute the best, look again."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows
+from wmel.catalog import PLANNERS, describe_objective
 from wmel.contract.abilities import able
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
@@ -30,6 +32,7 @@ class ModelPredictive:
     objective: Objective | ModelReward
     planner: Planner
     execute: int | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)  # `planner` and `objective` as {name, **settings}
 
     def __post_init__(self):
         if self.execute is not None:
@@ -44,31 +47,37 @@ class ModelPredictive:
         return self.model.spec.reads
 
     @property
+    def is_warm(self) -> bool:
+        """Whether the rest of a plan starts the next."""
+        wanted = self.planner.warm_start
+        return self.execute is not None if wanted is None else wanted
+
+    @property
     def settings(self) -> dict[str, Any]:
         return {
-            "plan_horizon": self.planner.horizon,
+            "plan_horizon": self.planner.plan_horizon,
             "evaluations": self.planner.evaluations,
             "model": self.model.spec.name,
             "weights": self.model.spec.weights,
             "execute": self.execute,
-            "planner": repr(self.planner),
-            "objective": repr(self.objective),
+            "planner": self.parts.get("planner") or PLANNERS.describe(self.planner),
+            "objective": self.parts.get("objective") or describe_objective(self.objective),
         }
 
     @property
     def compute_per_plan_call(self) -> int:
-        return self.planner.evaluations * self.planner.horizon
+        return self.planner.evaluations * self.planner.plan_horizon
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
         before = None if memory is None else memory["latents"]
         latents = self.model.encode(percept, before)
         if before is not None and latents.shape != before.shape:
             raise BadModel(f"{self.model.spec.name} changed its latents from {before.shape} to {latents.shape}")
-        if not self.planner.warm_start:
+        if not self.is_warm:
             return {"latents": latents}
         if memory is None:
             actions = self.environment.actions
-            blank = np.zeros((len(percept), self.planner.horizon, actions.width), actions.dtype)
+            blank = np.zeros((len(percept), self.planner.plan_horizon, actions.width), actions.dtype)
             nothing = as_like(np.zeros(len(percept), np.int64), near(latents))
             memory = {"plan": as_like(blank, near(latents)), "planned": nothing, "made_with": nothing}
         return {**memory, "latents": latents}
@@ -88,14 +97,14 @@ class ModelPredictive:
         assert memory is not None, "act follows observe"
         fewest, most = int(percept.steps_left.min()), int(percept.steps_left.max())
         require(fewest == most, "the episodes of one plan call must have as many steps left", (fewest, most))
-        horizon = min(self.planner.horizon, fewest)
+        horizon = min(self.planner.plan_horizon, fewest)
         latents, actions = memory["latents"], self.environment.actions
         cost = ImaginedCost(
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
-        remainder = self._remainder(percept, memory) if self.planner.warm_start else None
+        remainder = self._remainder(percept, memory) if self.is_warm else None
         plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=near(latents)), remainder)
-        if self.planner.warm_start:
+        if self.is_warm:
             memory = {**memory, **self._carried(plan, fewest)}
         return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)
 
@@ -109,7 +118,7 @@ class ModelPredictive:
     def _carried(self, plan: Plan, steps_left: int) -> dict[str, Array]:
         """The plan as the next call will need it, and how many steps were left when it was made."""
         count, horizon = plan.actions.shape[:2]
-        steps = as_like(np.minimum(np.arange(self.planner.horizon), horizon - 1), plan.actions)
+        steps = as_like(np.minimum(np.arange(self.planner.plan_horizon), horizon - 1), plan.actions)
         actions = plan.actions[:, steps]  # padded to the planner's horizon with what is never read
         whole = as_like(np.full(count, horizon, np.int64), plan.actions)
         return {"plan": actions, "planned": whole, "made_with": as_like(np.full(count, steps_left, np.int64), actions)}

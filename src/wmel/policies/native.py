@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from wmel.contract.policy import Decision, Percept
 from wmel.contract.spaces import Finite, Space
 from wmel.contract.world_model import ActsItself
 from wmel.errors import BadDecision, BadInput
+from wmel.parts import Meaning
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.policies.own_model import adapted_model
@@ -68,12 +69,35 @@ class Native:
         return array.astype(self.actions.dtype)
 
 
-def native(environment: Environment, model: Any = None) -> Native | LatentMPPI:
+def native(
+    environment: Environment,
+    model: Any = None,
+    *,
+    plan_horizon: Annotated[int, Meaning("steps a plan looks ahead (tdmpc2)", at_least=1)] = 3,
+    iterations: Annotated[int | None, Meaning("times it samples; none: 6, or 8 for wide actions", at_least=1)] = None,
+    candidates: Annotated[int, Meaning("action sequences per iteration (tdmpc2)", at_least=1)] = 512,
+    from_policy: Annotated[int, Meaning("how many of them the model's policy proposes", at_least=0)] = 24,
+    elites: Annotated[int, Meaning("best sequences it refits to (tdmpc2)", at_least=1)] = 64,
+    temperature: Annotated[float, Meaning("how much more better elites count (tdmpc2)", at_least=0)] = 0.5,
+) -> Native | LatentMPPI:
     """The policy of an object with the four methods, or the planner of a model with a policy of its own."""
     if model is None:
         raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
     if able(model, ActsItself):
-        return latent_mppi(environment, model)
+        if not 0 <= from_policy < candidates or elites > candidates:
+            raise BadInput(
+                f"of {candidates} candidates {elites} cannot be elites and {from_policy} the policy's own: give fewer"
+            )
+        return latent_mppi(
+            environment,
+            model,
+            plan_horizon=plan_horizon,
+            iterations=iterations,
+            candidates=candidates,
+            from_policy=from_policy,
+            elites=elites,
+            temperature=temperature,
+        )
     way, adapted = adapted_model(model)
     if way != "four methods":
         raise BadInput(

@@ -15,68 +15,32 @@ from wmel.policies.own_model import adapted_model
 
 def planning(
     environment: Environment,
-    planner: str,
+    planner: str | Planner,
     *,
-    plan_horizon: int = 20,
-    candidates: int | None = None,
     execute: int | None = None,
-    warm_start: bool | None = None,
-    knots: int | None = None,
-    objective: str | None = None,
+    objective: Any = None,
     model: Any = None,
     name: str | None = None,
+    **settings: Any,
 ) -> ModelPredictive | FourMethodsPolicy:
-    """A planner by its catalogue name over a model: the oracle unless one is given, in any of the three ways.
+    """A planner, by its catalogue name with settings or as an object, over a model: the oracle unless one is given.
 
-    A warm start is on where only some actions of a plan are executed and the model can carry it over.
+    `execute` actions of each plan are executed, or the whole plan if None. The objective is the environment's first
+    unless one is given: by name, as {name, **settings} or as an object. An object of four methods scores by itself.
     """
-    if warm_start is None:
-        warm_start = execute is not None and (model is None or adapted_model(model)[0] == "batched")
-    given = {"candidates": candidates, "knots": knots, "warm_start": warm_start or None}
-    settings = {name: value for name, value in given.items() if value is not None}
-    if "horizon" in PLANNERS.settings_of(planner):
-        settings["horizon"] = plan_horizon
-    chosen = PLANNERS.build(planner, **settings)
-    model = Oracle(environment) if model is None else model
-    return planned_with(name or planner, environment, chosen, model, execute=execute, objective=objective)
-
-
-def tabular_world_model(
-    environment: Environment,
-    plan_horizon: int = 20,
-    candidates: int = 200,
-    objective: str | None = None,
-    model: Any = None,
-) -> ModelPredictive | FourMethodsPolicy:
-    """The documents' planner: random shooting, each plan executed whole."""
-    return planning(
-        environment,
-        planner="random-shooting",
-        plan_horizon=plan_horizon,
-        candidates=candidates,
-        objective=objective,
-        model=model,
-        name="tabular-world-model",
-    )
-
-
-def planned_with(
-    name: str,
-    environment: Environment,
-    planner: Planner,
-    model: Any,
-    *,
-    execute: int | None = None,
-    objective: str | None = None,
-) -> ModelPredictive | FourMethodsPolicy:
-    """A planner over a model of any of the three ways; the objective is the environment's first unless one is named.
-
-    An object of four methods scores by itself and takes none.
-    """
-    way, adapted = adapted_model(model)
+    if isinstance(planner, str):
+        spec = PLANNERS.spec(planner, settings)
+        chosen, described = spec.build(), spec.resolved
+    elif settings:
+        raise BadInput(f"a planner given as an object has its settings already: leave out {next(iter(settings))}")
+    else:
+        chosen, described = planner, PLANNERS.describe(planner)
+    title: str = name or described["name"]
+    way, adapted = adapted_model(Oracle(environment) if model is None else model)
     if way == "four methods":
         if objective is not None:
             raise BadInput(f"a model of four methods scores by its own `score`; objective '{objective}' has no use")
-        return FourMethodsPolicy(name, environment.spec, adapted, planner, execute)
-    score = catalog.objective(objective or environment.spec.objectives[0], environment)
-    return ModelPredictive(name, environment.spec, adapted, score, planner, execute)
+        return FourMethodsPolicy(title, environment.spec, adapted, chosen, execute, parts={"planner": described})
+    score, scored_by = catalog.build_objective(objective or environment.spec.objectives[0], environment)
+    parts = {"planner": described, "objective": scored_by}
+    return ModelPredictive(title, environment.spec, adapted, score, chosen, execute, parts=parts)

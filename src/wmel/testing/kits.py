@@ -6,8 +6,8 @@ from typing import Any
 from wmel import catalog
 from wmel.errors import BadInput, UnknownPart
 from wmel.models.oracle import Oracle
+from wmel.parts import import_object, settings_of
 from wmel.policies.own_model import METHODS, adapted_model
-from wmel.registry import imported
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
 from wmel.testing.four_methods_kit import check_four_methods
@@ -19,7 +19,7 @@ from wmel.testing.world_model_kit import check_world_model
 SIGNS = {  # a part of a kind has these
     "environment": ("reset", "step", "observe", "goals", "quantities"),
     "perturbation": ("sense", "strike", "window"),
-    "planner": ("plan", "evaluations", "horizon"),
+    "planner": ("plan", "plan_horizon"),
 }
 
 
@@ -42,7 +42,7 @@ def _part(name: str) -> tuple[str, Any]:
     if name in catalog.ENVIRONMENTS.parts:
         return "environment", catalog.environment(name)
     if ":" in name and not name.startswith("composite:"):
-        return _by_its_signs(imported(name), name)
+        return _by_its_signs(import_object(name), name)
     if name in catalog.MODELS.parts:
         return "model", catalog.MODELS.load(name)
     if name in catalog.PLANNERS.parts:
@@ -57,12 +57,11 @@ def _part(name: str) -> tuple[str, Any]:
 
 
 def _by_its_signs(thing: Any, name: str) -> tuple[str, Any]:
+    has = {*dir(thing), *(settings_of(thing) if isinstance(thing, type) else ())}
     for kind, signs in SIGNS.items():
-        if all(sign in dir(thing) for sign in signs) and not all(
-            sign in dir(thing) for sign in METHODS["four methods"]
-        ):
+        if has.issuperset(signs) and not has.issuperset(METHODS["four methods"]):
             return kind, thing() if isinstance(thing, type) else thing
-    if any(all(sign in dir(thing) for sign in signs) for signs in METHODS.values()):
+    if any(has.issuperset(signs) for signs in METHODS.values()):
         return "model", thing
     if not callable(thing) or isinstance(thing, type):
         raise BadInput(f"{name} is none of {', '.join(SIGNS)}, model or metric: it has none of their methods")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.metric import Metric
-from wmel.episodes import EpisodeTable, blank_columns
+from wmel.schema import EpisodeTable, blank_columns
 from wmel.stats.estimate import Estimate
 from wmel.testing.findings import Finding, findings
 

@@ -8,9 +8,9 @@ from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery, Disturbance, Moment, Perturbation
-from wmel.episodes import OUTCOMES, EpisodeTable
 from wmel.planners.uniform import uniform_actions
 from wmel.randomness import Streams
+from wmel.schema import OUTCOMES, EpisodeTable
 from wmel.testing.environment_kit import walked_states
 from wmel.testing.findings import Finding, findings
 

@@ -29,7 +29,7 @@ def _plan(planner: Any, space: Space, cost: Cost, rows: np.ndarray = ROWS, last:
     def outcome(candidates: np.ndarray) -> CandidateCosts:
         return CandidateCosts(cost(candidates), _lengths(candidates))
 
-    horizon = min(5, planner.horizon)
+    horizon = min(5, planner.plan_horizon)
     return planner.plan(PlanningProblem(outcome, space, Streams(rows, rows * 0), horizon, np.zeros(1)), last)
 
 
@@ -140,7 +140,7 @@ def _budget(planner: Any) -> str:
 def _continues(planner: Any) -> str:
     """What is left of the last plan may be handed to it"""
     for space in SPACES:
-        last = Remainder(np.ones((len(ROWS), planner.horizon, space.width), space.dtype), np.full(len(ROWS), 2))
+        last = Remainder(np.ones((len(ROWS), planner.plan_horizon, space.width), space.dtype), np.full(len(ROWS), 2))
         plan = _plan(planner, space, _squares(), last=last)
         if not np.isfinite(plan.costs).all() or not space.contains(plan.actions).all():
             return "given the remainder of its last plan it returned no plan; use it or ignore it"

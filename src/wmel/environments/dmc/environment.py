@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from wmel.contract.spaces import Box, Finite
 from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
 from wmel.environments.dmc.installed import check_installed
 from wmel.errors import MissingExtra, described, require, require_whole
+from wmel.parts import Meaning
 
 if TYPE_CHECKING:
     from wmel.environments.dmc.suite import SuiteTask
 
-Init = Literal["task", "fixed"]
+Init = Annotated[
+    Literal["task", "fixed"], Meaning("where episodes start: sampled from the task by their seeds, or all alike")
+]
 FIXED_SEED = 0
 
 
@@ -51,6 +54,11 @@ class DmcEnvironment:
             init=self.init,
             objectives=self.objectives,
         )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it was built with."""
+        return {"init": self.init, "max_steps": self.max_steps}
 
     def reset(self, seeds: np.ndarray) -> np.ndarray:
         if self.init == "fixed":

@@ -1,10 +1,12 @@
 """dmc:<domain>-<task>, and the documents' three tasks: few actions, 500 steps, a threshold of success."""
 
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 
 from wmel.contract.criterion import Criterion
+from wmel.contract.environment import MaxSteps
 from wmel.contract.spaces import Finite
 from wmel.control_suite import RECOVERABLE, REWARD_OF_OBSERVATION, VECTORISED, objectives_of
 from wmel.environments.dmc.environment import (
@@ -14,13 +16,15 @@ from wmel.environments.dmc.environment import (
     RewardedByObservation,
 )
 from wmel.environments.repeated import Repeated, repeated
+from wmel.parts import Meaning
 
+ActionRepeat = Annotated[int, Meaning("control steps that one step is, their rewards added up", at_least=1)]
 LEVELS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 CORNERS = tuple(product((-1.0, 0.0, 1.0), repeat=2))
 
 
 def dmc_task(
-    task: str, init: Init = "task", max_steps: int = 1000, action_repeat: int = 1
+    task: str, init: Init = "task", max_steps: MaxSteps = 1000, action_repeat: ActionRepeat = 1
 ) -> DmcEnvironment | Repeated:
     """A task as it is in dm_control: its own actions, no criterion of success, episodes of 1,000 control steps.
 
@@ -33,17 +37,17 @@ def dmc_task(
     return repeated(make(f"dmc:{task}", task, init, max_steps, objectives=objectives_of(task)), action_repeat)
 
 
-def dmc_acrobot(init: Init = "task", max_steps: int = 500) -> DmcEnvironment:
+def dmc_acrobot(init: Init = "task", max_steps: MaxSteps = 500) -> DmcEnvironment:
     """Five elbow torques; success is a reward of .6 at one step, the tip within .671 of the target."""
     return _documented("dmc_acrobot", "acrobot-swingup", init, max_steps, [(level,) for level in LEVELS], 0.6)
 
 
-def dmc_cartpole(init: Init = "task", max_steps: int = 500) -> DmcEnvironment:
+def dmc_cartpole(init: Init = "task", max_steps: MaxSteps = 500) -> DmcEnvironment:
     """Five forces on the cart; success is a reward of .6 at one step."""
     return _documented("dmc_cartpole", "cartpole-swingup", init, max_steps, [(level,) for level in LEVELS], 0.6)
 
 
-def dmc_reacher(init: Init = "task", max_steps: int = 500) -> DmcEnvironment:
+def dmc_reacher(init: Init = "task", max_steps: MaxSteps = 500) -> DmcEnvironment:
     """Nine pairs of torques, the first joint's changing slowest; success is to touch the target at one step."""
     return _documented("dmc_reacher", "reacher-easy", init, max_steps, CORNERS, 0.5)
 

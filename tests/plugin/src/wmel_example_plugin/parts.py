@@ -1,10 +1,11 @@
-"""A model, a planner, a perturbation and a metric."""
+"""A model, two planners, a policy, a perturbation, a metric and an executor."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wmel import Estimate
+from wmel.contract.policy import Decision
 from wmel.perturbations.unchanged import Unchanged
 from wmel.planners.selection import cheapest
 from wmel.planners.uniform import uniform_actions
@@ -19,7 +20,7 @@ def right_walker(state, action):
 class FirstDraw:
     """Draws a few sequences and keeps the cheapest."""
 
-    horizon: int = 10
+    plan_horizon: int = 10
     candidates: int = 16
     warm_start: bool = False
 
@@ -57,3 +58,57 @@ def always_breaks(table):
 def bare_number(table):
     """A metric that forgets to wrap its number."""
     return 0.5
+
+
+class LastDraw:
+    """A planner that is no dataclass: its settings are read from its signature."""
+
+    evaluations = 1
+    warm_start = False
+
+    def __init__(self, plan_horizon: int = 6, draws=3):
+        self.plan_horizon, self._draws = plan_horizon, draws
+        self.evaluations = draws
+
+    def plan(self, problem, previous):
+        uniforms = problem.streams.uniforms("plan", (self._draws, problem.horizon, problem.space.width))[0]
+        drawn = uniform_actions(problem.space, uniforms)
+        return cheapest(drawn, problem.cost(drawn))
+
+
+@dataclass(frozen=True)
+class Marcher:
+    """Repeats one action."""
+
+    space: object
+    action: int = 0
+    name: str = "marcher"
+    reads: str = "observation"
+    compute_per_plan_call: int | None = None
+
+    @property
+    def settings(self):
+        return {"action": self.action}
+
+    def observe(self, percept, memory):
+        return None
+
+    def act(self, percept, memory, streams):
+        count, steps = len(percept), int(percept.steps_left.max())
+        actions = np.full((count, steps, self.space.width), self.action, self.space.dtype)
+        return Decision(actions, percept.steps_left, None, np.zeros(count, np.int64))
+
+
+def marcher(environment, action: int = 0):
+    """Walks in one direction."""
+    return Marcher(environment.spec.actions, action)
+
+
+class Backwards:
+    """Does the last job first."""
+
+    workers = 1
+
+    def __call__(self, work, jobs):
+        for job in reversed(list(jobs)):
+            yield job, work(job)

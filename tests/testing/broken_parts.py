@@ -12,10 +12,10 @@ from wmel.contract.perturbation import Moment
 from wmel.contract.planner import Plan, PlanningProblem
 from wmel.contract.spaces import Finite
 from wmel.contract.world_model import WorldModelSpec
-from wmel.episodes import EpisodeTable
 from wmel.perturbations.unchanged import Unchanged
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 
@@ -63,7 +63,7 @@ class PeekingModel:
 class OptimisticPlanner:
     """Takes NaN for the best cost there is, and declares half of what it evaluates."""
 
-    horizon: int = 5
+    plan_horizon: int = 5
     warm_start: bool = False
 
     @property
@@ -75,7 +75,7 @@ class OptimisticPlanner:
             outcome = problem.cost(candidates)
             return replace(outcome, costs=np.nan_to_num(outcome.costs, nan=-1e9))
 
-        return RandomShooting(self.horizon, 32).plan(replace(problem, cost=flattered), None)
+        return RandomShooting(self.plan_horizon, 32).plan(replace(problem, cost=flattered), None)
 
 
 _CALLS = itertools.count()

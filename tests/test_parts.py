@@ -1,0 +1,306 @@
+import functools
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+
+from wmel import catalog
+from wmel.errors import BadInput, UnknownPart
+from wmel.parts import Meaning, Part, PartSpec, Registry, accept_old_names, check_settings, setting, settings_of
+
+COLOURS = Registry(
+    "colour", {"fraction": Part("fractions:Fraction", "a real class"), "red": Part("no.such:thing", "r")}
+)
+
+
+def test_listing_imports_nothing():
+    assert list(COLOURS.parts) == ["fraction", "red"]
+
+
+def test_an_unknown_name_gets_the_nearest_suggestion():
+    with pytest.raises(
+        UnknownPart, match="no colour named 'fractoin'; did you mean 'fraction'\\? known: fraction, red"
+    ):
+        COLOURS.load("fractoin")
+
+
+def test_a_name_unlike_any_other_gets_no_suggestion():
+    with pytest.raises(UnknownPart, match="no colour named 'zzz'; known"):
+        COLOURS.load("zzz")
+
+
+def test_an_unknown_setting_is_named():
+    with pytest.raises(BadInput, match="colour 'fraction' has no setting 'shade'; it takes numerator, denominator"):
+        COLOURS.build("fraction", shade=3)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("no_such_package.module:thing", "cannot import 'no_such_package.module:thing': ModuleNotFoundError"),
+        ("fractions:Fractoin", "module 'fractions' has no 'Fractoin'"),
+        ("fractions:", "module 'fractions' has no ''"),
+    ],
+)
+def test_an_object_that_does_not_exist_is_named(target, words):
+    with pytest.raises(BadInput, match=words):
+        COLOURS.load(target)
+
+
+def test_foreign_code_that_breaks_at_import_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "broken_module.py").write_text("raise RuntimeError('half\\nwritten')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="cannot import 'broken_module:x': RuntimeError: half written"):
+        COLOURS.load("broken_module:x")
+
+
+def test_an_object_is_found_by_its_path():
+    assert COLOURS.load("fractions:Fraction").__name__ == "Fraction"
+
+
+def test_the_parts_cannot_be_replaced():
+    with pytest.raises(TypeError):
+        COLOURS.parts["red"] = Part("a:b", "c")
+
+
+@dataclass(frozen=True)
+class Paint:
+    """A dataclass of settings."""
+
+    shades: int = setting(3, "how many shades", at_least=1, at_most=9)
+    gloss: float = setting(0.5, "how much it shines", above=0, below=1)
+    finish: Literal["matt", "silk"] = setting("matt", "what it looks like when dry")
+    coats: tuple[int, ...] = setting((1, 2), "thickness of each coat", at_least=1)
+    primer: str | None = setting(None, "what is below; none: nothing")
+    dries: bool | None = setting(None, "whether it dries; none: it depends")
+    thinned: Annotated[float, Meaning("share of water", at_least=0)] = 0.0
+
+    def __post_init__(self):
+        check_settings(self)
+
+
+def mixed(environment, colour: Annotated[str, Meaning("its name")] = "red", *, parts: int, model=None) -> Any:
+    """A function that makes a part for an environment."""
+    return environment, colour, parts, model
+
+
+class Crayon:
+    """A class that is no dataclass."""
+
+    def __init__(self, length: int, hardness: Annotated[float, Meaning("of its lead", at_least=0)] = 2.0, tip=None):
+        self.length, self.hardness, self.tip = length, hardness, tip
+
+
+HERE = __name__
+PAINTS = Registry(
+    "paint",
+    {
+        "paint": Part(f"{HERE}:Paint", "a dataclass"),
+        "mixed": Part(f"{HERE}:mixed", "a function"),
+        "crayon": Part(f"{HERE}:Crayon", "a class"),
+        "blue": Part(f"{HERE}:mixed", "a function that is told which", subjects=("sky", "blue")),
+    },
+)
+
+
+def test_the_settings_of_a_dataclass_are_its_fields_with_what_they_mean():
+    known = settings_of(Paint)
+    assert list(known) == ["shades", "gloss", "finish", "coats", "primer", "dries", "thinned"]
+    assert (known["shades"].kind, known["shades"].default, known["shades"].meaning.text) == (int, 3, "how many shades")
+    assert (known["shades"].meaning.at_least, known["shades"].meaning.at_most) == (1, 9)
+    assert known["thinned"].kind is float and known["thinned"].meaning == Meaning("share of water", at_least=0)
+    assert not any(one.is_required for one in known.values())
+
+
+def test_the_settings_of_a_function_are_what_has_a_default_or_is_a_keyword():
+    """What the part is built for is no setting: environment and model."""
+    known = settings_of(mixed)
+    assert list(known) == ["colour", "parts"]
+    assert known["colour"].meaning.text == "its name" and known["parts"].is_required
+
+
+def test_the_settings_of_a_class_are_its_parameters():
+    known = settings_of(Crayon)
+    assert list(known) == ["length", "hardness", "tip"]
+    assert known["length"].is_required and known["hardness"].meaning.text == "of its lead"
+    assert known["tip"].kind is None and known["tip"].default is None
+
+
+def test_what_a_maker_was_told_already_is_no_setting():
+    assert list(settings_of(functools.partial(Crayon, 9))) == ["hardness", "tip"]
+    assert PAINTS.build("blue", parts=2) == ("sky", "blue", 2, None)
+
+
+def test_a_class_without_parameters_has_no_settings():
+    assert settings_of(object) == {} and settings_of(type("Nothing", (), {})) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"shadse": 4}, "paint 'paint' has no setting 'shadse'; did you mean 'shades'? it takes shades, gloss, finish"),
+        ({"zzz": 4}, "paint 'paint' has no setting 'zzz'; it takes shades, gloss, finish"),
+        ({"shades": 4.0}, "paint 'paint': shades must be a whole number of at least 1 and at most 9, got 4.0"),
+        ({"shades": True}, "shades must be a whole number of at least 1 and at most 9, got True"),
+        ({"shades": 0}, "shades must be a whole number of at least 1 and at most 9, got 0"),
+        ({"shades": 10}, "got 10"),
+        ({"gloss": 0}, "gloss must be a number above 0 and below 1, got 0"),
+        ({"gloss": float("nan")}, "got nan"),
+        ({"gloss": "much"}, "got 'much'"),
+        ({"finish": "oily"}, "finish must be 'matt' or 'silk', got 'oily'"),
+        ({"coats": 3}, "coats must be a list of whole numbers of at least 1, got 3"),
+        ({"coats": [1, 0]}, "coats must be a list of whole numbers of at least 1, got [1, 0]"),
+        ({"coats": [1, "x"]}, "got [1, 'x']"),
+        ({"primer": 3}, "primer must be text or none, got 3"),
+        ({"dries": 1}, "dries must be true or false or none, got 1"),
+        ({"shades": None}, "got None"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(given, words):
+    with pytest.raises(BadInput) as refused:
+        PAINTS.spec("paint", given)
+    assert words in str(refused.value)
+
+
+def test_a_part_made_directly_refuses_what_the_catalogue_refuses():
+    with pytest.raises(BadInput, match=r"shades must be a whole number .* got 0"):
+        Paint(shades=0)
+    with pytest.raises(BadInput, match=r"shades must be a whole number .* got 0"):
+        replace(Paint(), shades=0)
+
+
+def test_values_are_stored_as_the_part_takes_them():
+    made = Paint(shades=np.int64(4), gloss=np.float32(0.5), coats=[3, 4], thinned=1)
+    assert made == Paint(4, 0.5, coats=(3, 4), thinned=1.0)
+    assert [type(one) for one in (made.shades, made.gloss, made.coats, made.thinned)] == [int, float, tuple, float]
+
+
+def test_a_setting_without_a_default_must_be_given():
+    with pytest.raises(BadInput, match="paint 'crayon' needs the setting 'length', which has no default"):
+        PAINTS.build("crayon", hardness=1.0)
+    with pytest.raises(BadInput, match="paint 'mixed' needs the setting 'parts'"):
+        PAINTS.build("mixed", "somewhere")
+    assert PAINTS.build("mixed", "somewhere", parts=2) == ("somewhere", "red", 2, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("shades", "4", 4),
+        ("shades", " 4 ", 4),
+        ("gloss", "0.25", 0.25),
+        ("gloss", "1e-3", 0.001),
+        ("thinned", "2", 2.0),
+        ("finish", "silk", "silk"),
+        ("coats", "3,4, 5", (3, 4, 5)),
+        ("coats", "3", (3,)),
+        ("coats", "", ()),
+        ("primer", "chalk", "chalk"),
+        ("primer", "none", None),
+        ("primer", "None", None),
+        ("primer", "4", "4"),
+        ("dries", "true", True),
+        ("dries", "No", False),
+        ("dries", "1", True),
+        ("dries", "none", None),
+    ],
+)
+def test_what_is_typed_is_read_by_type(name, text, value):
+    read = PAINTS.parse("paint", {name: text})[name]
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("shades", "4.0"), ("shades", "x"), ("shades", "none"), ("shades", "10"), ("gloss", "much"), ("finish", "Matt"),
+     ("coats", "3;4"), ("coats", "3,none"), ("coats", "0"), ("dries", "perhaps")],
+)  # fmt: skip
+def test_what_is_typed_and_cannot_be_is_refused_with_its_name(name, text):
+    with pytest.raises(BadInput, match=f"paint 'paint': {name} must be .* got"):
+        PAINTS.parse("paint", {name: text})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("4", 4), ("0.5", 0.5), ("true", True), ("none", None), ("round", "round")]
+)
+def test_what_is_typed_for_a_setting_without_a_type_is_guessed(text, value):
+    assert PAINTS.parse("crayon", {"tip": text}) == {"tip": value}
+
+
+def test_a_typed_setting_that_there_is_not_is_left_for_the_part_to_refuse():
+    assert PAINTS.parse("paint", {"zzz": "4"}) == {"zzz": "4"}
+
+
+def test_the_key_of_a_part_leaves_out_defaults_and_what_is_resolved_has_all():
+    spec = PAINTS.spec("paint", {"shades": 3, "gloss": 0.25, "coats": [1, 2]})
+    assert spec.key_data == {"name": "paint", "gloss": 0.25}
+    assert spec.data == {"name": "paint", "shades": 3, "gloss": 0.25, "coats": [1, 2]}
+    assert spec.resolved == {
+        "name": "paint", "shades": 3, "gloss": 0.25, "finish": "matt", "coats": [1, 2], "primer": None, "dries": None,
+        "thinned": 0.0,
+    }  # fmt: skip
+    assert spec.build() == Paint(gloss=0.25)
+
+
+def test_a_default_that_is_said_makes_no_other_part():
+    said, unsaid = PAINTS.spec("paint", {"shades": 3, "thinned": 0}), PAINTS.spec("paint")
+    assert said.key_data == unsaid.key_data == {"name": "paint"} and said.resolved == unsaid.resolved
+
+
+def test_a_part_that_exists_is_described_as_it_would_be_resolved():
+    assert PAINTS.describe(Paint(gloss=0.25)) == PAINTS.spec("paint", {"gloss": 0.25}).resolved
+    assert PAINTS.describe(Crayon(7)) == {"name": "crayon", "length": 7, "hardness": 2.0, "tip": None}
+
+
+def test_a_part_that_is_not_of_the_catalogue_is_described_by_the_name_of_its_class():
+    class Chalk(Crayon):
+        pass
+
+    assert PAINTS.describe(Chalk(7))["name"] == "Chalk"
+    assert PAINTS.name_of(Chalk(7)) is None and PAINTS.name_of(Crayon) == PAINTS.name_of(Crayon(7)) == "crayon"
+
+
+def test_a_part_with_settings_comes_from_where_it_came_from():
+    assert PAINTS.spec("paint").origin == "wmel"
+    by_path = PAINTS.spec(f"{HERE}:Paint", {"shades": 4})
+    assert by_path.origin == "yours" and by_path.build() == Paint(4)
+
+
+def test_an_object_that_is_no_maker_is_itself():
+    here = PartSpec("paint", "here", {}, 5)
+    assert here.build() == 5 and here.resolved == here.key_data == {"name": "here"}
+
+
+def test_an_old_name_is_accepted_with_a_warning_and_can_be_read():
+    @accept_old_names(colours="shades")
+    @dataclass(frozen=True)
+    class Old:
+        shades: int = setting(3, "how many shades", at_least=1)
+
+        def __post_init__(self):
+            check_settings(self)
+
+    with pytest.warns(DeprecationWarning, match="Old: 'colours' is now 'shades'"):
+        made = Old(colours=5)
+    assert made == Old(shades=5) == Old(5) and made.colours == 5
+    assert list(settings_of(Old)) == ["shades"]
+    with pytest.warns(DeprecationWarning), pytest.raises(BadInput, match=r"shades must be .* got 0"):
+        Old(colours=0)
+
+
+@pytest.mark.parametrize("kind", ["planners", "trainers", "perturbations", "diagnostics", "environments", "executors"])
+def test_every_default_of_the_catalogue_is_a_value_that_its_setting_takes(kind):
+    registry = catalog.CATALOGUE[kind]
+    for name in registry.built_in:
+        for one in registry.settings_of(name).values():
+            if not one.is_required:
+                assert one.checked(one.default) == one.default, (name, one.name)
+
+
+@pytest.mark.parametrize("kind", ["planners", "trainers", "diagnostics"])
+def test_every_setting_of_the_catalogue_says_what_it_means(kind):
+    registry = catalog.CATALOGUE[kind]
+    for name in registry.built_in:
+        for one in registry.settings_of(name).values():
+            assert one.meaning.text and one.kind is not None, (name, one.name)
