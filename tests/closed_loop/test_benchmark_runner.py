@@ -3,7 +3,7 @@ import pytest
 
 from tests.closed_loop.worlds import Countdown, waiting
 from wmel import BenchmarkRunner, catalog
-from wmel.episodes import OUTCOMES
+from wmel.schema import OUTCOMES
 
 
 def test_a_run_says_what_was_run(maze):

@@ -12,12 +12,12 @@ from wmel.closed_loop.disturbed import NEVER, strike_steps
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Decision
-from wmel.episodes import OUTCOMES
 from wmel.perturbations.action_delay import ActionDelay
 from wmel.perturbations.drop_next_actions import DropNextActions
 from wmel.perturbations.env_default import EnvPerturbation
 from wmel.perturbations.observation_noise import ObservationNoise
 from wmel.perturbations.unchanged import Unchanged
+from wmel.schema import OUTCOMES
 
 
 @dataclass(frozen=True)

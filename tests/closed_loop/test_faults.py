@@ -7,10 +7,10 @@ from tests.closed_loop.worlds import Countdown, Scripted, waiting
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.contract.policy import Decision
-from wmel.episodes import OUTCOMES
 from wmel.models.oracle import Oracle
 from wmel.objectives.goal_distance import GoalDistance
 from wmel.policies.model_predictive import ModelPredictive
+from wmel.schema import OUTCOMES
 
 SEEDS, BAD = episode_seeds(0, 60), 37
 

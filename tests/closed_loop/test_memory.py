@@ -8,7 +8,7 @@ import pytest
 from tests.closed_loop.worlds import Countdown
 from wmel.closed_loop.run import run_episodes
 from wmel.contract.policy import Decision
-from wmel.episodes import OUTCOMES
+from wmel.schema import OUTCOMES
 
 MAX_STEPS, BAD = 12, 5
 

@@ -8,12 +8,12 @@ from wmel import catalog
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.contract.criterion import Criterion, Stop, When
 from wmel.contract.policy import Decision
-from wmel.episodes import OUTCOMES
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 from wmel.objectives.goal_distance import GoalDistance
 from wmel.planners.cem import CEM
 from wmel.policies.model_predictive import ModelPredictive
+from wmel.schema import OUTCOMES
 
 
 def assert_same_rows(one, other):
@@ -29,7 +29,7 @@ def maze_run(policy_name, seeds, block=64):
 
 def slope_policy(**settings):
     slope = Slope()
-    planner = CEM(horizon=4, candidates=20, elites=5, **settings)
+    planner = CEM(plan_horizon=4, candidates=20, elites=5, **settings)
     return slope, ModelPredictive("cem", slope.spec, Oracle(slope), GoalDistance(), planner, 2)
 
 

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.closed_loop import judge
 from wmel.closed_loop.latency import THREADS
 from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.run import episode_seeds, run_episodes
-from wmel.contract.criterion import Criterion, Stop
+from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.contract.run import Run
-from wmel.episodes import EpisodeTable
 from wmel.errors import require
 from wmel.perturbations.env_default import EnvPerturbation
+from wmel.schema import EpisodeTable
 from wmel.versions import versions_in_use
+
+EPISODES = 30  # the default of every verb
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class BenchmarkRunner:
 
     environment: Environment
     policy: Policy
-    episodes: int = 50
-    horizon: int = 50
+    episodes: int = EPISODES
+    horizon: int | None = None  # None: as many steps as the environment allows
     perturb_prob: float = 0.0
     perturbation: Perturbation | None = None
     perturb_step: int | None = None  # None: drawn by each episode's seed
@@ -50,6 +51,11 @@ class BenchmarkRunner:
             return None
         return Disturbance(self.perturbation or EnvPerturbation(), self.perturb_prob, self.perturb_step)
 
+    @property
+    def max_steps(self) -> int:
+        """Steps an episode may take."""
+        return self.environment.spec.max_steps if self.horizon is None else self.horizon
+
     def run(self, progress: Callable[[float], None] = lambda finished: None, record: Trajectories | None = None) -> Run:
         """Run the episodes; `progress` is told what share of how many has just been done, `record` every step."""
         seeds, disturbance = self._seeds(), self.disturbance
@@ -59,14 +65,14 @@ class BenchmarkRunner:
             progress(share * finished)
 
         criterion = self.criterion or self.environment.default_criterion
-        stop = judge.stop_rule(criterion, self.stop)
+        stop = stop_rule(criterion, self.stop)
         table = run_episodes(
             self.environment,
             self.policy,
             np.concatenate([self._episodes_of(seed) for seed in seeds]),
             criterion=criterion,
             stop=stop,
-            max_steps=self.horizon,
+            max_steps=self.max_steps,
             disturbance=disturbance,
             block=self.block,
             timed_decisions=self.timed_decisions,
@@ -81,7 +87,7 @@ class BenchmarkRunner:
             policy_reads=self.policy.reads,
             policy_settings=self.policy.settings,
             seeds=seeds,
-            horizon=self.horizon,
+            horizon=self.max_steps,
             perturb_prob=self.perturb_prob,
             perturbation=None if disturbance is None else _named(disturbance),
             layout=self.environment.spec.layout,
@@ -117,7 +123,7 @@ class BenchmarkRunner:
             table["episode_seed"][struck],
             criterion=self.criterion,
             stop=self.stop,
-            max_steps=self.horizon,
+            max_steps=self.max_steps,
             block=self.block,
             timed_decisions=0,
             progress=progress,

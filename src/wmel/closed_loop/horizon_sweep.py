@@ -47,5 +47,5 @@ def horizon_sweep(
             stop=stop,
             timed_decisions=timed_decisions,
         )
-        points.append(SweepPoint(horizon, runner.run(progress)))
+        points.append(SweepPoint({"plan_horizon": horizon}, runner.run(progress)))
     return points

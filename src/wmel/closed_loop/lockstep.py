@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
-from wmel.closed_loop import judge
 from wmel.closed_loop.attribution import attributed
 from wmel.closed_loop.checks import check_memory, check_moment, check_quantities, check_rows, checked_decision
 from wmel.closed_loop.disturbed import seen_through, strike_steps
@@ -13,12 +12,12 @@ from wmel.closed_loop.earnings import Earnings
 from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.steps import Reached, Rules, Thought
-from wmel.contract.criterion import Stop
+from wmel.contract.criterion import Stop, held, succeeded
 from wmel.contract.perturbation import Delivery, Moment, Perturbation
 from wmel.contract.policy import Decision, Percept
-from wmel.episodes import EpisodeTable, blank_columns
 from wmel.perturbations.window import delivered, struck, within
 from wmel.randomness import Streams
+from wmel.schema import EpisodeTable, blank_columns
 
 
 class Lockstep:
@@ -77,7 +76,7 @@ class Lockstep:
             self.states[outcome.rows] = states
             quantities = join_rows([start.quantities for _, start in outcome.pieces])
             if self.rules.criterion is not None:
-                self.columns["pre_solved"][outcome.rows] = judge.held(self.rules.criterion, quantities)
+                self.columns["pre_solved"][outcome.rows] = held(self.rules.criterion, quantities)
 
     def _start_states(self, rows: np.ndarray) -> Reached:
         """Start states, and the quantities of doing nothing there."""
@@ -227,8 +226,8 @@ class Lockstep:
             self.earnings.add(rows, self.now, quantities["reward"])
         new = rows[:0]
         if criterion is not None:
-            self.streak[rows] = np.where(judge.held(criterion, quantities), self.streak[rows] + 1, 0)
-            new = rows[judge.succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
+            self.streak[rows] = np.where(held(criterion, quantities), self.streak[rows] + 1, 0)
+            new = rows[succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
         self.columns["success"][new] = True
         self.columns["first_success_step"][new] = self.now
         ended = rows if is_last_step else new if self.rules.stop is Stop.SUCCESS else rows[:0]

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, CannotWrite
 from wmel.files import write_whole
+from wmel.schema import EpisodeTable
 
 
 @dataclass(eq=False)

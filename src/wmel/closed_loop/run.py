@@ -5,17 +5,16 @@ from time import perf_counter
 
 import numpy as np
 
-from wmel.closed_loop import judge
 from wmel.closed_loop.latency import DecisionSample, decision_times
 from wmel.closed_loop.lockstep import Lockstep
 from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.steps import Rules
-from wmel.contract.criterion import Criterion, Stop
+from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Policy
-from wmel.episodes import EpisodeTable, stacked
 from wmel.errors import BadInput, require, require_whole
+from wmel.schema import EpisodeTable, stacked
 from wmel.threads import arrays_on_few
 
 EPISODES_PER_SEED = 100_000
@@ -56,7 +55,7 @@ def run_episodes(
     steps = environment.spec.max_steps if max_steps is None else max_steps
     require_whole(steps, "the episode horizon")
     criterion = criterion or environment.default_criterion
-    stop = judge.stop_rule(criterion, stop)
+    stop = stop_rule(criterion, stop)
     if disturbance is not None:
         disturbance.perturbation.check(environment)
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)

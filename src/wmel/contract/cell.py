@@ -1,93 +1,163 @@
-"""A cell of a study: everything that decides its rows, as data."""
+"""Cells: the units of an experiment, as data. A cell's key is a hash of all that decides its result.
+
+Parts are `{name, **settings}` with the settings that differ from their defaults, so that a default written out is the
+same cell.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from wmel.contract.run import Run
 
-PARTS = 1  # raised when a part of wmel comes to mean something else by the same name and settings
+PARTS = 2  # raised when a part of wmel comes to mean something else by the same name and settings
 FLOOR = "random"
 ORACLE = "oracle"
-USUAL_ROLLOUT = ("rollout", "latent")  # said or not, it is the same model
+USUAL_ROLLOUT = "latent"  # of models that can imagine in several ways
+Part = Mapping[str, Any]  # {name, **settings}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is attempted; every arm of a comparison shares it."""
+
+    environment: Part
+    criterion: str | None = None  # None: the environment's own
+    stop: str | None = None  # None: as the criterion asks
+    horizon: int | None = None  # None: as many steps as the environment allows
+    perturbation: Part | None = None
+    probability: float = 0.0
+    step: int | None = None  # at which the perturbation strikes; None: sampled by each episode's seed
+
+    @property
+    def words(self) -> list[str]:
+        """As people write it, for names."""
+        struck = None
+        if self.perturbation is not None:
+            often = "" if self.probability == 1 else f"-with-{self.probability:g}"
+            struck = part_label(self.perturbation) + often + ("" if self.step is None else f"-from-{self.step}")
+        return [part_label(self.environment), *(word for word in (struck, self.criterion, self.stop) if word)]
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """Who acts: a planner over a model (the oracle where `model` is None), or a policy of the catalogue."""
+
+    name: str
+    planner: Part | None = None
+    objective: Part | None = None  # None: the environment's own
+    execute: int | None = None  # actions of a plan; None: all
+    policy: Part | None = None  # acts instead of the planner
+    model: Mapping[str, Any] | None = None  # {checkpoint, files}, {object}, {trainer, at} or {given}; `rollout` beside
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the rows."""
+        return {**self._planning, "arm": self.name, "policy": self.policy, "model": _model_identity(self.model)}
+
+    @property
+    def _planning(self) -> dict[str, Any]:
+        return {"planner": self.planner, "objective": self.objective, "execute": self.execute}
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One policy in one environment on the episodes of one seed."""
+    """One arm on the episodes of one seed of a task."""
 
-    environment: str
-    environment_settings: Mapping[str, Any]
-    planner: Mapping[str, Any] | None  # its name and settings; None: actions at random
-    objective: str | None  # None: the environment's own
-    arm: str  # the name of its model; `oracle` and `random` are kept
-    model: Mapping[str, Any] | None  # what identifies it; None: the oracle, or none
-    perturbation: str | None
-    perturb_prob: float
-    perturb_step: int | None  # None: drawn by each episode's seed
-    success: str | None  # None: the environment's own
-    stop: str | None  # None: as the criterion asks
-    horizon: int | None  # None: as many steps as the environment allows
+    task: Task
+    arm: Arm
     seed: int
-    episodes: int = field(compare=False)
+    episodes: int
     labels: Mapping[str, Any] = field(default_factory=dict)  # what a study sweeps, and where this cell stands
+    shared_labels: Mapping[str, Any] = field(default_factory=dict)  # those of them that all arms share
 
     @cached_property
     def key(self) -> str:
         """The name its rows are stored by: of all that decides them, and of nothing else."""
-        known = dict(item for item in (self.model or {}).items() if item != USUAL_ROLLOUT)
-        known.pop("checkpoint", None)  # it may move
-        return _hash({**self._deciding, "seed": self.seed, "arm": self.arm, "model": known})
+        return hash_data({"task": asdict(self.task), "arm": self.arm.identity, "seed": self.seed})
 
     @cached_property
     def setting(self) -> str:
         """What arms must share to be compared: all but the model and the seed."""
-        return _hash(self._deciding)
+        return hash_data({"task": asdict(self.task), **self.arm._planning})
 
     @cached_property
     def world(self) -> str:
-        """What a floor shares with the arms above it: all but planner, objective, model and seed."""
-        return _hash({**self._deciding, "planner": None, "objective": None})
+        """What a floor shares with the arms above it: the task."""
+        return hash_data({"task": asdict(self.task)})
+
+    @property
+    def setting_name(self) -> str:
+        """The setting as people write it; what is swept is shown even where it is at its default."""
+        environment, *rest = self.task.words
+        planner = [] if self.arm.planner is None else [_planner_label(self.arm)]
+        objective = [] if self.arm.objective is None else [part_label(self.arm.objective)]
+        name = "/".join([environment, *planner, *objective, *rest])
+        hidden = [f"{key}={value}" for key, value in self.shared_labels.items() if not _is_shown(key, value, name)]
+        return "/".join([name, *hidden])
 
     @property
     def name(self) -> str:
         """As people write it, for `--only` and for tables."""
-        where = [self.environment, *(str(value) for value in self.environment_settings.values())]
-        how = [] if self.planner is None else [str(value) for value in self.planner.values()]
-        asked = (self.objective, self._struck, self.success, self.stop)
-        parts = ["-".join(where), "-".join(how), *asked, self.arm, f"seed-{self.seed}"]
-        return "/".join(part for part in parts if part)
-
-    @property
-    def _struck(self) -> str | None:
-        """What strikes, how often unless always, and when unless that is drawn."""
-        if self.perturbation is None:
-            return None
-        often = "" if self.perturb_prob == 1 else f"-with-{self.perturb_prob:g}"
-        return self.perturbation + often + ("" if self.perturb_step is None else f"-from-{self.perturb_step}")
+        return f"{self.setting_name}/{self.arm.name}/seed-{self.seed}"
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Cell":
-        return cls(**{one.name: data[one.name] for one in fields(cls)})
+        return cls(**{**data, "task": Task(**data["task"]), "arm": Arm(**data["arm"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A model to be trained: a trainer's settings, its seed among them, in an environment."""
+
+    environment: Part
+    trainer: Part
+
+    @cached_property
+    def key(self) -> str:
+        """The name its checkpoint is stored by."""
+        return hash_data(asdict(self))
 
     @property
-    def _deciding(self) -> dict[str, Any]:
-        named = (
-            "environment",
-            "environment_settings",
-            "planner",
-            "objective",
-            "perturbation",
-            "perturb_prob",
-            "perturb_step",
-        )
-        return {"parts": PARTS} | {name: getattr(self, name) for name in (*named, "success", "stop", "horizon")}
+    def name(self) -> str:
+        return f"{part_label(self.trainer)} in {part_label(self.environment)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostic:
+    """A question asked of one model alone, at states of an environment."""
+
+    diagnostic: Part
+    environment: Part
+    objective: Part | None
+    arm: str
+    model: Mapping[str, Any] | None  # None: the oracle
+    seed: int
+    source: Mapping[str, Any] | None = None  # the model whose own policy the states come from, where one's does
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """The name its reading is stored by."""
+        return hash_data({**asdict(replace(self, labels={})), "model": _model_identity(self.model)})
+
+    @property
+    def name(self) -> str:
+        environment = part_label(self.environment)
+        return f"{environment}/{part_label(self.diagnostic)}/{self.arm}/seed-{self.seed}"
+
+    def as_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Diagnostic":
+        return cls(**data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,5 +170,55 @@ class CellResult:
     failure: str | None = None  # why, where it is known
 
 
-def _hash(data: Any) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+def has_live_part(cell: Cell | Diagnostic) -> bool:
+    """Whether a cell names an object of this process that another process could not recognise."""
+    if isinstance(cell, Diagnostic):
+        parts, models = (cell.environment, cell.objective), (cell.model, cell.source)
+    else:
+        arm = cell.arm
+        parts, models = (cell.task.environment, arm.planner, arm.objective, arm.policy), (arm.model,)
+    unknown = (model for model in models if model is not None and "given" in model and "weights" not in model)
+    return any(part.get("given") for part in parts if part is not None) or next(unknown, None) is not None
+
+
+def training_of(environment: Part, model: Mapping[str, Any] | None) -> Training | None:
+    """What must be trained for a model."""
+    if model is None or "trainer" not in model:
+        return None
+    return Training(model.get("environment") or environment, model["trainer"])
+
+
+def part_label(part: Part) -> str:
+    """A part as people write it: `cem-plan_horizon=5-elites=8`."""
+    if part["name"] == "composite":
+        return "composite:" + "+".join(part_label(one) for one in part["parts"])
+    settings = (f"{name}={_short(value)}" for name, value in part.items() if name != "name")
+    return "-".join([part["name"], *settings])
+
+
+def _model_identity(model: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a model is; a checkpoint may move, and the usual way to imagine is the same written out."""
+    known = {name: value for name, value in (model or {}).items() if name != "checkpoint"}
+    if known.get("rollout") == USUAL_ROLLOUT:
+        known.pop("rollout")
+    return known
+
+
+def _planner_label(arm: Arm) -> str:
+    assert arm.planner is not None
+    return part_label(arm.planner) + ("" if arm.execute is None else f"-execute={arm.execute}")
+
+
+def _is_shown(label: str, value: Any, name: str) -> bool:
+    """Whether a name shows where a label stands: as `key=value`, or as the text of a criterion or a perturbation."""
+    key = label.removeprefix("perturbation_").removeprefix("criterion_")
+    return f"{key}=" in name or (key != label and str(value) in name)
+
+
+def _short(value: Any) -> str:
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return text if len(text) <= 20 and "\n" not in text else hash_data(value)[:8]
+
+
+def hash_data(data: Any) -> str:
+    return hashlib.sha256(json.dumps({"parts": PARTS, "data": data}, sort_keys=True).encode()).hexdigest()[:16]

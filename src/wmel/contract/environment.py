@@ -1,14 +1,17 @@
 """The environment is a function: pure, batched, owning no episode."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import numpy as np
 
 from wmel.arrays import Array
 from wmel.contract.criterion import Criterion
 from wmel.contract.spaces import Space
+from wmel.parts import Meaning
 from wmel.randomness import Streams
+
+MaxSteps = Annotated[int, Meaning("steps an episode may take", at_least=1)]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 

@@ -1,10 +1,11 @@
 """What a planner is to minimise along an imagined trajectory, and how steps become one number."""
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Annotated, Protocol, TypeAlias
 
 from wmel.arrays import Array
 from wmel.errors import require
+from wmel.parts import Meaning
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class DiscountedSum:
 
 
 Reduction: TypeAlias = ClosestApproach | DiscountedSum
+Discount = Annotated[float, Meaning("worth of a step, as a share of the step before", above=0, at_most=1)]
 
 
 @dataclass(frozen=True)

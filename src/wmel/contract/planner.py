@@ -2,11 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from wmel.arrays import Array
 from wmel.contract.spaces import Space
+from wmel.parts import Meaning
 from wmel.randomness import Streams
+
+PlanHorizon = Annotated[int, Meaning("steps a plan looks ahead", at_least=1)]
+Candidates = Annotated[int, Meaning("action sequences sampled, in each iteration where there are several", at_least=1)]
+Iterations = Annotated[int, Meaning("times the distribution is sampled and refitted", at_least=1)]
+Smoothing = Annotated[float, Meaning("share of the old distribution kept in each fit", at_least=0, at_most=1)]
+Knots = Annotated[
+    int | None, Meaning("sample actions at so many steps and interpolate (Box); none: at every step", at_least=1)
+]
+WarmStart = Annotated[bool | None, Meaning("start from the rest of the last plan; none: where `execute` leaves a rest")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +56,12 @@ class Remainder:
 
 
 class Planner(Protocol):
+    """Settings are constructor keywords, as `wmel.parts` reads them; `plan_horizon` is one of them by convention."""
+
     @property
-    def horizon(self) -> int: ...
+    def plan_horizon(self) -> int:
+        """Steps a plan looks ahead."""
+        ...
 
     @property
     def evaluations(self) -> int:
@@ -55,8 +69,8 @@ class Planner(Protocol):
         ...
 
     @property
-    def warm_start(self) -> bool:
-        """Whether the last plan's remainder competes in the next call."""
+    def warm_start(self) -> bool | None:
+        """Whether the last plan's remainder is handed to the next call; None: where `execute` leaves one."""
         ...
 
     def plan(self, problem: PlanningProblem, previous: Remainder | None) -> Plan: ...

@@ -1,11 +1,12 @@
 """A finished run: its table, and what must be said beside it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from wmel.contract.criterion import Stop
-from wmel.episodes import EpisodeTable
+from wmel.errors import BadInput
+from wmel.schema import EpisodeTable, stacked
 
 PLANNING = ("planner", "plan_horizon", "evaluations", "execute", "objective")  # settings of arms that plan
 
@@ -60,7 +61,27 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class SweepPoint:
-    """One planning horizon of a sweep."""
+    """One point of a sweep: the settings that are swept, and the run there."""
 
-    plan_horizon: int
+    swept: Mapping[str, Any]
     run: Run
+
+    @property
+    def plan_horizon(self) -> int | None:
+        """Of the plans there, swept or not."""
+        return self.run.policy_settings.get("plan_horizon")
+
+
+def pooled(runs: Sequence[Run]) -> Run:
+    """Runs of one arm on several seeds as one; those that differ in more are refused by name."""
+    first = runs[0]
+    for run in runs[1:]:
+        for name, (one, other) in first.differences(run, apart_from=("seeds",)).items():
+            raise BadInput(
+                f"seeds {first.seeds[0]} and {run.seeds[0]} cannot be pooled: {name} is {one!r} in one and {other!r} "
+                "in the other"
+            )
+    weights = {run.policy_settings.get("weights") for run in runs}
+    settings = {**first.policy_settings, **({"weights": "retrained for each seed"} if len(weights) > 1 else {})}
+    seeds = tuple(seed for run in runs for seed in run.seeds)
+    return replace(first, policy_settings=settings, seeds=seeds, table=stacked([run.table for run in runs]))

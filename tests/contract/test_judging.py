@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.closed_loop.judge import held, succeeded
-from wmel.contract.criterion import Criterion, When
+from wmel.contract.criterion import Criterion, When, held, succeeded
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from wmel.episodes import COLUMNS, EpisodeTable, blank_columns, stacked
 from wmel.errors import BadInput
+from wmel.schema import COLUMNS, EpisodeTable, blank_columns, stacked
 
 
 def table(count=3):
@@ -13,7 +13,8 @@ def table(count=3):
 
 
 def test_blank_columns_have_the_declared_types():
-    assert {name: column.dtype for name, column in blank_columns(2).items()} == dict(COLUMNS)
+    declared = {name: np.dtype(column.dtype) for name, column in COLUMNS.items()}
+    assert {name: column.dtype for name, column in blank_columns(2).items()} == declared
 
 
 def test_where_keeps_the_rows_that_match():

@@ -1,0 +1,122 @@
+"""The columns of an episode row, declared once: tables, Parquet files and JSON records follow from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from wmel.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number, word or series of every episode.
+
+    `missing` stands for "there is none" (null in JSON), and is what a store without the column reads as. An outcome
+    belongs to the episode's seed alone; a measure also to the machine. A series holds one number per step or decision.
+    """
+
+    name: str
+    dtype: Any
+    missing: Any
+    doc: str
+    kind: Literal["outcome", "measure"] = "outcome"
+    is_series: bool = False
+    can_be_missing: bool = True
+    is_positive: bool = False
+    since_2_0: bool = True  # False: added later, so that records and stores may lack it
+
+    def blank(self, rows: int) -> np.ndarray:
+        """A column [rows] of the missing value."""
+        if self.dtype is not object:
+            return np.full(rows, self.missing, self.dtype)
+        column = np.empty(rows, object)
+        for row in range(rows):  # numpy would spread an empty tuple over the rows
+            column[row] = self.missing
+        return column
+
+    def is_missing(self, value: Any) -> bool:
+        """Whether a value of the column stands for none."""
+        if isinstance(self.missing, float) and np.isnan(self.missing):
+            return bool(np.isnan(value))
+        return self.can_be_missing and (value is None or (not self.is_series and value == self.missing))
+
+
+EPISODE_COLUMNS: tuple[Column, ...] = (
+    Column("episode_seed", np.int64, 0, "the seed of the episode", can_be_missing=False),
+    Column("judged", bool, True, "whether there was a criterion of success", can_be_missing=False),
+    Column("success", bool, False, "whether the episode succeeded", can_be_missing=False),
+    Column("steps", np.int64, 0, "executed steps", can_be_missing=False),
+    Column("first_success_step", np.int64, -1, "the step that established success", is_positive=True),
+    Column("plan_calls", np.int64, 0, "decisions", can_be_missing=False),
+    Column("model_steps", np.int64, 0, "imagined steps, as counted", can_be_missing=False),
+    Column("declared_compute", np.float64, np.nan, "imagined steps, as the policy declares them per decision"),
+    Column("return", np.float64, np.nan, "sum of rewards; missing: no reward, or the episode stopped at success"),
+    Column("pre_solved", bool, False, "whether the start needs no action", can_be_missing=False),
+    Column("perturbed", bool, False, "whether a perturbation struck before the end", can_be_missing=False),
+    Column("unperturbed_success", np.float64, np.nan, "1 or 0: the same seed left alone; missing: not run"),
+    Column("error", object, "", "what went wrong"),
+    Column("rewards", object, None, "reward of every step", is_series=True),
+    Column("planning_latencies_ms", object, (), "decisions timed at batch 1", "measure", True, False),
+)
+COLUMNS: Mapping[str, Column] = {column.name: column for column in EPISODE_COLUMNS}
+OUTCOMES = tuple(column.name for column in EPISODE_COLUMNS if column.kind == "outcome")
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeTable:
+    """Plain numpy columns of one length, in the order the episodes were requested."""
+
+    columns: Mapping[str, np.ndarray]
+
+    def __post_init__(self):
+        if set(self.columns) != set(COLUMNS):
+            raise BadInput(f"an episode table has the columns {', '.join(COLUMNS)}; got {', '.join(self.columns)}")
+        lengths = {len(column) for column in self.columns.values()}
+        if len(lengths) > 1:
+            raise BadInput(f"the columns of an episode table must have one length, got {sorted(lengths)}")
+
+    def __len__(self) -> int:
+        return len(self.columns["episode_seed"])
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __repr__(self) -> str:
+        judged = self.columns["judged"].any() if len(self) else False
+        rate = f", {self.columns['success'].mean():.3f} succeeded" if judged else ""
+        return f"EpisodeTable({len(self)} episodes{rate})"
+
+    def rows(self, keep: Any) -> "EpisodeTable":
+        """Some rows, by index or mask."""
+        return EpisodeTable({name: column[keep] for name, column in self.columns.items()})
+
+    def first(self, count: int) -> "EpisodeTable":
+        """The first rows."""
+        return self.rows(slice(count))
+
+    def where(self, **equal: object) -> "EpisodeTable":
+        """The rows whose columns equal the given values."""
+        keep = np.ones(len(self), dtype=bool)
+        for name, value in equal.items():
+            keep &= self.columns[name] == value
+        return self.rows(keep)
+
+    def of_seeds(self, seeds: np.ndarray) -> "EpisodeTable":
+        """The rows of some episodes, in the order of the table."""
+        return self.rows(np.isin(self.columns["episode_seed"], seeds))
+
+    def with_column(self, name: str, column: np.ndarray) -> "EpisodeTable":
+        """The table with one column replaced."""
+        return EpisodeTable({**self.columns, name: column})
+
+
+def blank_columns(rows: int) -> dict[str, np.ndarray]:
+    """Columns to be filled in: nothing succeeded, nothing failed, nothing was counted."""
+    return {column.name: column.blank(rows) for column in EPISODE_COLUMNS}
+
+
+def stacked(tables: Sequence[EpisodeTable]) -> EpisodeTable:
+    """The rows of all tables, one after the other."""
+    return EpisodeTable({name: np.concatenate([table[name] for table in tables]) for name in COLUMNS})
