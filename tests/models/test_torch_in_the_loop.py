@@ -9,9 +9,10 @@ import torch
 from wmel import catalog
 from wmel.contract.world_model import WorldModelSpec
 from wmel.models.mlp import FoldedMLP
-from wmel.training.mlp import MLPSettings, blank_mlp, mlp_model
+from wmel.training.mlp import MLPTrainer
 
 EPISODES = 12
+TRAINER = MLPTrainer(hidden=(32, 32), target="delta")
 
 
 @dataclass
@@ -40,7 +41,7 @@ def test_planners_choose_the_same_in_either_library(planner, percept_of):
 
     world = catalog.environment("dmc:cartpole-swingup")
     torch.manual_seed(0)
-    model = mlp_model(world, blank_mlp(world, MLPSettings((32, 32), "delta")))
+    model = TRAINER.model(world, TRAINER.blank(world))
     percept = percept_of(world, world.reset(np.arange(EPISODES)))
     streams = Streams(np.arange(EPISODES), np.zeros(EPISODES, np.int64))
     made = []
@@ -58,7 +59,7 @@ def test_costs_agree_to_1e_5(percept_of):
 
     world = catalog.environment("dmc:cartpole-swingup")
     torch.manual_seed(0)
-    model = mlp_model(world, blank_mlp(world, MLPSettings((32, 32), "delta")))
+    model = TRAINER.model(world, TRAINER.blank(world))
     percept = percept_of(world, world.reset(np.arange(3)))
     candidates = np.random.default_rng(0).uniform(-1, 1, (3, 20, 15, 1)).astype(np.float32)
     found = []
@@ -94,7 +95,7 @@ def test_a_model_that_turns_to_nan_after_some_steps_never_wins_with_them(percept
             return latents[:, :-1]
 
     torch.manual_seed(0)
-    spoiled = Spoiled(mlp_model(world, blank_mlp(world, MLPSettings((32, 32), "delta"))).folded)
+    spoiled = Spoiled(TRAINER.model(world, TRAINER.blank(world)).folded)
     policy = catalog.policy("random-shooting", world, candidates=50, plan_horizon=15, model=spoiled)
     percept = percept_of(world, world.reset(np.arange(4)))
     decision = policy.act(percept, policy.observe(percept, None), Streams(np.arange(4), np.zeros(4, np.int64)))
@@ -111,11 +112,11 @@ def test_a_gpu_chooses_the_same(planner, percept_of):
     world = catalog.environment("maze_toy")
     torch.manual_seed(0)
     made = []
-    network = blank_mlp(world, MLPSettings((32, 32), "delta"))
+    network = TRAINER.blank(world)
     percept = percept_of(world, world.reset(np.arange(EPISODES)))
     streams = Streams(np.arange(EPISODES), np.zeros(EPISODES, np.int64))
     for device in ("cpu", "cuda"):
-        model = mlp_model(world, network.to(device))
+        model = TRAINER.model(world, network.to(device))
         policy = catalog.policy(planner, world, candidates=64, plan_horizon=10, model=model)
         assert policy.observe(percept, None)["latents"].device.type == device
         made.append(policy.act(percept, policy.observe(percept, None), streams))

@@ -12,28 +12,29 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.training.checkpoints import write_checkpoint
 from wmel.training.collect import Collected, collect, every_transition
-from wmel.training.fit import FitSettings
-from wmel.training.latent_mlp import LatentMLPSettings, train_latent_mlp
-from wmel.training.recipes import gathered, recipe, trained, untrained
-from wmel.training.restore import restored
+from wmel.training.latent_mlp import LatentMLPTrainer
+from wmel.training.restore import restore, untrained
 from wmel.training.transitions import Transitions, network_input
 from wmel.training.windows import windows_of
 
-SMALL = LatentMLPSettings((32,), latent=8)
-SHORT = FitSettings(epochs=20, learning_rate=6e-3, decay=True)
+SHORT = LatentMLPTrainer(hidden=(32,), latent=8, epochs=20, learning_rate=6e-3, decay=True)
+
+
+def learned(world, data, trainer=SHORT):
+    return trainer.resolve(world).learn(world, data)
 
 
 @pytest.fixture(scope="module")
 def swingup():
     world = catalog.environment("dmc:cartpole-swingup")
     data = collect(world, catalog.policy("random", world), 1500, episode_steps=100)
-    return world, data, train_latent_mlp(world, data, SMALL, SHORT)
+    return world, data, learned(world, data)
 
 
 def test_it_learns_what_it_is_shown(swingup):
     """Ten times better than the network it began with; rewards three times better than their average."""
     world, data, made = swingup
-    before = train_latent_mlp(world, data, SMALL, replace(SHORT, epochs=1, learning_rate=1e-9)).card["errors"]
+    before = learned(world, data, replace(SHORT, epochs=1, learning_rate=1e-9)).card["errors"]
     errors = made.card["errors"]
     for name in ("training_mse", "held_out_transition_mse", "held_out_episode_mse"):
         assert errors[name] < 0.1 * before[name], name
@@ -67,14 +68,14 @@ def test_its_errors_are_those_of_the_model(swingup):
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(swingup):
     world, data, made = swingup
-    same, other = (train_latent_mlp(world, data, SMALL, replace(SHORT, seed=seed)) for seed in (0, 1))
+    same, other = (learned(world, data, replace(SHORT, seed=seed)) for seed in (0, 1))
     assert same.model.spec.weights == made.model.spec.weights != other.model.spec.weights
 
 
 def test_a_checkpoint_gives_back_the_model(swingup, tmp_path):
     world, _, made = swingup
     write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
-    again = restored(tmp_path, world)
+    again = restore(tmp_path, world)
     latents, acted = torch.randn(7, 8), torch.randn(7, 1)
     assert torch.equal(again.step(latents, acted), made.model.step(latents, acted))
     assert again.spec == made.model.spec and again.spec.action_input == "value"
@@ -90,7 +91,7 @@ def test_a_card_that_is_not_of_its_weights_is_refused(swingup, tmp_path, change,
     card = {**made.card, "model": {**made.card["model"], **change}}
     write_checkpoint(tmp_path, made.model.network.state_dict(), card)
     with pytest.raises(BadInput, match=words):
-        restored(tmp_path, world)
+        restore(tmp_path, world)
 
 
 def test_the_card_says_what_it_was_trained_on(swingup):
@@ -112,8 +113,8 @@ def test_windows_never_cross_episodes():
 
 def test_finite_actions_are_learned_one_hot():
     world = catalog.environment("dmc_cartpole")
-    how = recipe(world, "latent-mlp", transitions=120, episode_steps=30, epochs=2)
-    made = trained(world, how, gathered(world, how))
+    how = LatentMLPTrainer(transitions=120, episode_steps=30, epochs=2).resolve(world)
+    made = how.learn(world, how.gather(world))
     assert made.model.spec.action_input == "one_hot"
     assert made.card["collect"] == {
         "policy": "random", "transitions": 120, "epsilon": 0.0, "episode_steps": 30, "seed": 0
@@ -127,9 +128,10 @@ def test_a_world_without_reward_is_refused_with_the_way_out(world):
     world = catalog.environment(world)
     words = f"{world.spec.name} gives no reward, which a latent-mlp learns: train mlp instead"
     with pytest.raises(BadInput, match=words):
-        recipe(world, "latent-mlp")
+        SHORT.resolve(world)
+    whole = replace(SHORT, batch=256, held_out=0.0)
     with pytest.raises(BadInput, match=words):
-        train_latent_mlp(world, every_transition(world), SMALL, SHORT)
+        whole.learn(world, every_transition(world))
 
 
 class Rewarded(Wrapped):
@@ -146,10 +148,10 @@ class Rewarded(Wrapped):
 def test_a_grid_that_rewards_is_learned_from_every_transition():
     """They follow no order, so each is a window of its own."""
     world = Rewarded(catalog.environment("maze_toy"))
-    how = recipe(world, "latent-mlp", epochs=150)
-    made = trained(world, how, gathered(world, how))
+    how = LatentMLPTrainer(epochs=150).resolve(world)
+    made = how.learn(world, how.gather(world))
     errors = made.card["errors"]
-    assert how.collection.policy == "all" and errors["training_mse"] < 0.2 and errors["training_reward_mse"] < 0.2
+    assert how.collect == "all" and errors["training_mse"] < 0.2 and errors["training_reward_mse"] < 0.2
     assert errors["held_out_transition_mse"] is None and errors["held_out_episode_reward_mse"] is None
 
 
@@ -160,21 +162,21 @@ def test_rewards_that_cannot_be_learned_are_refused(swingup, rewards, words):
     world, data, _ = swingup
     with pytest.raises(BadInput, match=words):
         spoiled = Collected(replace(data.training, rewards=rewards), data.held_out)
-        train_latent_mlp(world, spoiled, SMALL, SHORT)
+        learned(world, spoiled)
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
-    [({"target": "delta"}, "trainer 'latent-mlp' has no setting 'target'"), ({"latent": 0}, "width of the latent"),
-     ({"window": 0}, "steps of a window"), ({"hidden": []}, "needs a hidden layer")],
+    [({"target": "delta"}, "trainer 'latent-mlp' has no setting 'target'"), ({"latent": 0}, "latent must be .* got 0"),
+     ({"window": 0}, "window must be .* got 0"), ({"hidden": []}, "at least one layer")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused(asked, words):
     with pytest.raises(BadInput, match=words):
-        recipe(catalog.environment("dmc_cartpole"), "latent-mlp", **asked)
+        catalog.TRAINERS.build("latent-mlp", **asked)
 
 
 def test_patience_needs_an_episode_to_hold_out(swingup):
     world, data, _ = swingup
     few = Collected(data.training.first(300), data.held_out)  # of 3 episodes
     with pytest.raises(BadInput, match="patience needs data held out"):
-        train_latent_mlp(world, few, SMALL, FitSettings(epochs=2, patience=1))
+        learned(world, few, replace(SHORT, epochs=2, patience=1))

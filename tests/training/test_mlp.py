@@ -11,18 +11,20 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.training.checkpoints import read_checkpoint, write_checkpoint
 from wmel.training.collect import Collected, collect, every_transition
-from wmel.training.fit import FitSettings
-from wmel.training.mlp import MLPSettings, train_mlp
-from wmel.training.recipes import recipe
-from wmel.training.restore import restored
+from wmel.training.mlp import MLPTrainer
+from wmel.training.restore import restore
 from wmel.training.transitions import Transitions, network_input
+
+
+def learned(world, data, **settings):
+    return MLPTrainer(**settings).resolve(world).learn(world, data)
 
 
 @pytest.fixture(scope="module")
 def trained():
     world = catalog.environment("dmc_cartpole")
     data = collect(world, catalog.policy("random", world), 1500)
-    return world, data, train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=30))
+    return world, data, learned(world, data, hidden=(32,), target="delta", epochs=30)
 
 
 def test_it_learns_what_it_is_shown(trained):
@@ -43,7 +45,7 @@ def test_a_linear_world_is_fitted():
     after = seen + 0.1 * seen[:, ::-1] + 0.2 * acted.repeat(2, axis=1)
     held = {"observations": seen[:9, None], "actions": acted[:9, None], "next_observations": after[:9, None]}
     data = Collected(Transitions(seen, acted, after, np.arange(4000)), {**held, "steps": np.ones(9, int)})
-    made = train_mlp(world, data, MLPSettings((64, 64), "delta"), FitSettings(epochs=60))
+    made = learned(world, data, hidden=(64, 64), target="delta", epochs=60)
     assert made.card["errors"]["held_out_transition_mse"] < 0.01 * (after - seen).var()
 
 
@@ -51,7 +53,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(trained):
     world, data, made = trained
 
     def weights(seed):
-        again = train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=30, seed=seed))
+        again = learned(world, data, hidden=(32,), target="delta", epochs=30, seed=seed)
         return again.model.network.state_dict()
 
     one, same, other = made.model.network.state_dict(), weights(0), weights(1)
@@ -61,14 +63,13 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(trained):
 
 def test_patience_stops_early_and_keeps_the_best(trained):
     world, data, _ = trained
-    made = train_mlp(world, data, MLPSettings((32,), "delta"), FitSettings(epochs=400, learning_rate=0.02, patience=3))
+    made = learned(world, data, hidden=(32,), target="delta", epochs=400, learning_rate=0.02, patience=3)
     assert made.card["fit"]["epochs_taken"] < 400
 
 
 def test_the_maze_is_learned_without_a_mistake():
     world = catalog.environment("maze_toy")
-    usual = recipe(world, "mlp")
-    made = train_mlp(world, every_transition(world), usual.network, usual.fit)
+    made = learned(world, every_transition(world))
     errors = made.card["errors"]
     assert errors["training_mse"] == 0
     assert errors["held_out_episode_mse"] is None and errors["open_loop_rmse"] == []
@@ -77,7 +78,7 @@ def test_the_maze_is_learned_without_a_mistake():
 def test_a_checkpoint_gives_back_the_model(trained, tmp_path):
     world, _, made = trained
     write_checkpoint(tmp_path / "new" / "model", made.model.network.state_dict(), made.card)
-    again = restored(tmp_path / "new" / "model", world)
+    again = restore(tmp_path / "new" / "model", world)
     seen, acted = torch.randn(7, 5), torch.randn(7, 5)
     assert torch.equal(again.step(seen, acted), made.model.step(seen, acted))
     assert again.spec.action_input == "index"
@@ -107,6 +108,11 @@ def spoiled(folder, made, how):
     elif how == "narrow":
         less = {name: one for name, one in card["model"].items() if name != "hidden"}
         (folder / "card.json").write_text(json.dumps({**card, "model": less}))
+    elif how == "target":
+        less = {name: one for name, one in card["model"].items() if name != "target"}
+        (folder / "card.json").write_text(json.dumps({**card, "model": less}))
+    elif how == "unsaid":
+        (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], "target": None}}))
     elif how == "wider":
         (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], "hidden": [33]}}))
     elif how == "others":
@@ -125,6 +131,8 @@ def spoiled(folder, made, how):
         ("kind", "kind 'oracle'"),
         ("wider", "do not fit the card"),
         ("narrow", "describes no mlp"),
+        ("target", "describes no mlp"),
+        ("unsaid", "describes no mlp"),
         ("others", "are not the weights card.json describes"),
         ("deep", "is not JSON"),
     ],
@@ -132,15 +140,15 @@ def spoiled(folder, made, how):
 def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):
     world, _, made = trained
     with pytest.raises(BadInput, match=words):
-        restored(spoiled(tmp_path / how, made, how), world)
+        restore(spoiled(tmp_path / how, made, how), world)
 
 
 def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     write_checkpoint(tmp_path, trained[2].model.network.state_dict(), trained[2].card)
     with pytest.raises(BadInput, match="trained on dmc_cartpole"):
-        restored(tmp_path, catalog.environment("dmc_reacher"))
+        restore(tmp_path, catalog.environment("dmc_reacher"))
     with pytest.raises(BadInput, match="this is dmc:cartpole-swingup"):
-        restored(tmp_path, catalog.environment("dmc:cartpole-swingup"))
+        restore(tmp_path, catalog.environment("dmc:cartpole-swingup"))
 
 
 class Trap:
@@ -158,29 +166,32 @@ def test_a_pickle_is_refused_and_nothing_of_it_runs(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epochs": 0}, "epochs must be positive"),
-        ({"learning_rate": float("nan")}, "learning rate"),
-        ({"held_out": 1.0}, "held-out share"),
+        ({"epochs": 0}, "epochs must be .* at least 1.* got 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be .* got nan"),
+        ({"held_out": 1.0}, "held_out must be .* below 1.* got 1.0"),
+        ({"target": "sum"}, "target must be 'next' or 'delta' or none, got 'sum'"),
+        ({"hidden": ()}, "at least one layer"),
+        ({"hidden": (0,)}, "hidden must be .* at least 1"),
+        ({"patience": 2, "held_out": 0.0}, "patience needs data held out"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, words):
     with pytest.raises(BadInput, match=words):
-        FitSettings(**settings)
+        MLPTrainer(**settings)
 
 
 def test_a_loss_that_explodes_is_said(trained):
     world, data, _ = trained
     with pytest.raises(BadInput, match="lower the learning rate"):
-        train_mlp(world, data, MLPSettings((32,), "next"), FitSettings(epochs=5, learning_rate=1e30))
+        learned(world, data, hidden=(32,), target="next", epochs=5, learning_rate=1e30)
 
 
 def test_a_model_of_one_maze_is_refused_in_another(tmp_path):
     world = catalog.environment("maze_toy")
-    usual = recipe(world, "mlp")
-    made = train_mlp(world, every_transition(world), usual.network, FitSettings(epochs=1, held_out=0.0))
+    made = learned(world, every_transition(world), epochs=1)
     write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
     with pytest.raises(BadInput, match="this is two_room_toy"):
-        restored(tmp_path, catalog.environment("two_room_toy"))
+        restore(tmp_path, catalog.environment("two_room_toy"))
 
 
 def test_open_loop_errors_are_those_of_every_start(trained):

@@ -11,7 +11,9 @@ from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel import catalog
 from wmel.errors import BadInput, CannotWrite
 from wmel.training.card import trained_for
-from wmel.training.recipes import recipe, stored, trained
+from wmel.training.fitted import read_stored
+from wmel.training.latent_mlp import LatentMLPTrainer
+from wmel.training.mlp import MLPTrainer
 from wmel.training.stored_episodes import DESCRIPTION, PARTS, ROUND, EpisodesFolder
 
 LENGTH, ENVS, ROUNDS = 7, 5, 4
@@ -286,7 +288,7 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path):
 
 def test_another_environment_is_refused(folder):
     with pytest.raises(BadInput, match="were played in point and cannot be learned from for dmc:cartpole-swingup"):
-        stored(folder.path, catalog.environment("dmc:cartpole-swingup"), 10, 0)
+        read_stored(folder.path, catalog.environment("dmc:cartpole-swingup"), 10, 0)
 
 
 def test_the_same_world_with_other_actions_is_refused(folder):
@@ -294,19 +296,28 @@ def test_the_same_world_with_other_actions_is_refused(folder):
     described["actions"]["bounds"] = [[-1.0], [2.0]]
     (folder.path / DESCRIPTION).write_text(json.dumps(described))
     with pytest.raises(BadInput, match="observations, actions or action repeat are others"):
-        stored(folder.path, WORLD, 10, 0)
+        read_stored(folder.path, WORLD, 10, 0)
 
 
 @pytest.mark.parametrize("asked", [{"epsilon": 0.1}, {"episode_steps": 10}, {"epsilon": 0.0}])
 def test_what_stored_episodes_cannot_be_asked_for_is_refused(asked):
-    with pytest.raises(BadInput, match="leave out epsilon and episode-steps"):
-        recipe(WORLD, "mlp", collect="stored", **asked)
+    with pytest.raises(BadInput, match="leave out epsilon and episode_steps"):
+        MLPTrainer(collect="stored", **asked).resolve(WORLD)
+    with pytest.raises(BadInput, match="leave out epsilon and episode_steps"):
+        MLPTrainer(data="somewhere", **asked).resolve(WORLD)
+    with pytest.raises(BadInput, match="leave out collect 'random'"):
+        MLPTrainer(data="somewhere", collect="random")
 
 
-@pytest.mark.parametrize("kind", ["mlp", "latent-mlp"])
+def test_stored_episodes_must_be_somewhere():
+    with pytest.raises(BadInput, match="say with `data` where"):
+        MLPTrainer(collect="stored").resolve(WORLD).gather(WORLD)
+
+
+@pytest.mark.parametrize("kind", [MLPTrainer, LatentMLPTrainer])
 def test_a_model_of_stored_episodes_knows_where_they_are_from(folder, kind):
-    how = recipe(WORLD, kind, collect="stored", transitions=100, epochs=2)
-    data = stored(folder.path, WORLD, how.collection.transitions, seed=0)
-    card = trained(WORLD, how, data).card
+    how = kind(data=str(folder.path), transitions=100, epochs=2).resolve(WORLD)
+    data = how.gather(WORLD)
+    card = how.learn(WORLD, data).card
     assert card["collect"]["policy"] == "stored" and card["data"]["transitions"] == 100
     assert card["data"]["held_out_transitions"] == LENGTH and card["data"]["sha256"] == data.training.sha256

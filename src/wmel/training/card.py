@@ -1,6 +1,6 @@
 """The card of a checkpoint: what a model is, what it was trained on and how good it is."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from wmel.analysis.coverage import coverage
@@ -8,33 +8,22 @@ from wmel.contract.environment import Environment
 from wmel.contract.spaces import Box, Finite
 from wmel.errors import BadInput
 from wmel.training.collect import Collected
-from wmel.training.fit import FitSettings, Fitted
+from wmel.training.fit import Fitted
 from wmel.versions import versions_in_use
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """A model, and the card that says what it is and how good."""
-
-    model: Any
-    card: dict[str, Any]
 
 
 def card_of(
     environment: Environment,
     collected: Collected,
-    settings: FitSettings,
+    trainer: Any,
     fitted: Fitted,
-    *,
-    kind: str,
-    network: Any,
     errors: dict[str, Any],
 ) -> dict[str, Any]:
-    """What is to be said of a model of an environment that was fitted to collected data."""
+    """The card of a model that a trainer fitted to collected data."""
     spec, data, recorded = environment.spec, collected.training, collected.held_out
     seen = coverage(spec.observation, data.observations)
     return {
-        "model": {"kind": kind, **trained_for(environment), **asdict(network)},
+        "model": {"kind": trainer.kind, **trained_for(environment), **trainer.described},
         "environment": spec.name,
         "init": spec.init,
         "data": {
@@ -46,7 +35,7 @@ def card_of(
         "coverage": None if seen is None else asdict(seen),
         "errors": errors,
         "fit": {
-            **asdict(settings),
+            **trainer.fitting,
             "epochs_taken": fitted.epochs,
             "interrupted": fitted.interrupted,
             "seconds": round(fitted.seconds, 3),

@@ -4,40 +4,16 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wmel.errors import BadInput, require, require_whole
+from wmel.errors import BadInput
 from wmel.threads import limited_to
 
-
-@dataclass(frozen=True)
-class FitSettings:
-    """The documents' by default: Adam, batches of 256, a tenth of the transitions held out, the last weights kept."""
-
-    epochs: int = 200
-    batch: int = 256
-    learning_rate: float = 1e-3
-    decay: bool = False  # of the learning rate, along half a cosine to zero at the last epoch
-    held_out: float = 0.1
-    patience: int | None = None  # epochs without a better held-out error after which to stop and keep the best
-    seed: int = 0
-    threads: int = 1
-
-    def __post_init__(self):
-        for name in ("epochs", "batch", "threads"):
-            require_whole(getattr(self, name), name)
-        if self.patience is not None:
-            require_whole(self.patience, "patience")
-            require(self.held_out > 0, "patience needs data held out to judge by", self.held_out)
-        require(0 < self.learning_rate < math.inf, "the learning rate must be a positive number", self.learning_rate)
-        require(0 <= self.held_out < 1, "the held-out share must lie in [0, 1)", self.held_out)
-
-    def rate_after(self, epochs: int) -> float:
-        """The share of the learning rate that is left."""
-        return (1 + math.cos(math.pi * epochs / self.epochs)) / 2 if self.decay else 1.0
+Settings = Any  # a resolved FittedTrainer: its settings of the fit are no longer None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +46,7 @@ class Fitted:
 def fit(
     network: nn.Module,
     samples: Samples,
-    settings: FitSettings,
+    settings: Settings,
     progress: Callable[[float], None] = lambda epochs: None,
 ) -> Fitted:
     """Fit a network to samples; `progress` counts epochs."""
@@ -83,7 +59,7 @@ def fit(
     return Fitted(kept, held, epochs, interrupted, time.perf_counter() - begin)
 
 
-def _split(groups: np.ndarray, settings: FitSettings) -> tuple[np.ndarray, np.ndarray]:
+def _split(groups: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """Rows held out and rows kept, the groups in the order of the seed's shuffle."""
     count = int(groups.max()) + 1
     place = np.argsort(np.random.default_rng(settings.seed).permutation(count))[groups]
@@ -101,12 +77,12 @@ def _descend(
     samples: Samples,
     kept: np.ndarray,
     held: np.ndarray,
-    settings: FitSettings,
+    settings: Settings,
     progress: Callable[[float], None],
 ) -> tuple[int, bool]:
     """Whole epochs taken, and whether someone interrupted the next; the weights so far are kept."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, settings.rate_after)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epochs: _rate_after(epochs, settings))
     best, best_weights, since = math.inf, None, 0
     taken, interrupted = 0, False
     try:
@@ -127,6 +103,11 @@ def _descend(
     if best_weights is not None:
         network.load_state_dict(best_weights)
     return taken, interrupted
+
+
+def _rate_after(epochs: int, settings: Settings) -> float:
+    """The share of the learning rate that is left."""
+    return (1 + math.cos(math.pi * epochs / settings.epochs)) / 2 if settings.decay else 1.0
 
 
 def _epoch(optimiser: torch.optim.Optimizer, samples: Samples, order: Tensor, batch: int) -> Tensor:

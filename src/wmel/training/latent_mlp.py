@@ -1,98 +1,96 @@
-"""Training a latent MLP world model on windows of episodes: it imagines them, and every step is compared."""
+"""latent-mlp: trained on windows of episodes, which it imagines; every step is compared."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from wmel.contract.environment import Environment
+from wmel.contract.abilities import able
+from wmel.contract.environment import Enumerable, Environment
 from wmel.contract.spaces import Finite
-from wmel.errors import BadInput, require, require_whole
+from wmel.contract.trainer import Trained
+from wmel.errors import BadInput
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.models.rollout import step_by_step
-from wmel.training.card import Trained, card_of
+from wmel.parts import setting
+from wmel.training.card import card_of
 from wmel.training.collect import Collected, gives_reward
 from wmel.training.errors import observation_errors, reward_errors
-from wmel.training.fit import FitSettings, Samples, fit
+from wmel.training.fit import Samples, fit
+from wmel.training.fitted import ALL, FittedTrainer
+from wmel.training.mlp import FIT_OF_GRIDS
 from wmel.training.networks import WIDEST, action_width, check_hidden, set_scale
 from wmel.training.transitions import Transitions, network_input
 from wmel.training.windows import windows_of
 
+CONTROL = {"collect": "random", "epochs": 80, "batch": 256, "learning_rate": 6e-3, "decay": True, "held_out": 0.1}
+GRID = {"collect": ALL, **FIT_OF_GRIDS}
 
-@dataclass(frozen=True)
-class LatentMLPSettings:
-    """Hidden layers of each of its four networks, latent components, and steps imagined at a time in training."""
 
-    hidden: tuple[int, ...] = (64, 64)
-    latent: int = 32
-    window: int = 5
+@dataclass(frozen=True, kw_only=True)
+class LatentMLPTrainer(FittedTrainer):
+    """Four networks that imagine windows of episodes in a latent; an epoch sees each transition `window` times."""
+
+    hidden: tuple[int, ...] = setting((64, 64), "hidden layers of each network", at_least=1, at_most=WIDEST)
+    latent: int = setting(32, "components of the latent", at_least=1, at_most=WIDEST)
+    window: int = setting(5, "steps imagined at a time in training", at_least=1)
+
+    kind: ClassVar[str] = "latent-mlp"
+    network_settings: ClassVar[tuple[str, ...]] = ("hidden", "latent", "window")
 
     def __post_init__(self):
+        super().__post_init__()
         check_hidden(self.hidden)
-        require_whole(self.latent, "the width of the latent")
-        require(self.latent <= WIDEST, f"a latent is at most {WIDEST} wide", self.latent)
-        require_whole(self.window, "the steps of a window")
 
-    @classmethod
-    def of_card(cls, described: dict[str, Any]) -> "LatentMLPSettings":
-        """As the card of a checkpoint has them."""
-        return cls(tuple(described["hidden"]), described["latent"], described["window"])
+    def defaults(self, environment: Environment) -> dict[str, Any]:
+        check_rewarded(environment)
+        return GRID if able(environment, Enumerable) else CONTROL
 
+    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> Trained:
+        """Fit a latent MLP to collected data and measure it on what was held out.
 
-def train_latent_mlp(
-    environment: Environment,
-    collected: Collected,
-    network: LatentMLPSettings,
-    settings: FitSettings,
-    progress: Callable[[float], None] = lambda epochs: None,
-) -> Trained:
-    """Fit a latent MLP to collected data and measure it on what was held out; `progress` counts epochs.
+        Whole episodes of the data are held out, for their windows overlap.
+        """
+        transitions, space = data.training, environment.spec.actions
+        rewards = _rewards(environment, transitions)
+        torch.manual_seed(self.seed)
+        network = self.blank(environment)
+        set_scale(network, "observation", transitions.observations)
+        set_scale(network, "reward", rewards)
+        windows = windows_of(transitions.episodes, self.window)
+        samples = _samples(network, transitions, network_input(space, transitions.actions), windows)
+        fitted = fit(network, samples, self, progress)
+        model = self.model(environment, network)
+        kept, held_out = (np.unique(windows[rows]) for rows in (fitted.kept, fitted.held_out))
 
-    Whole episodes of the data are held out, for their windows overlap.
-    """
-    data, space = collected.training, environment.spec.actions
-    rewards = _rewards(environment, data)
-    torch.manual_seed(settings.seed)
-    made = blank_latent_mlp(environment, network)
-    set_scale(made, "observation", data.observations)
-    set_scale(made, "reward", rewards)
-    windows = windows_of(data.episodes, network.window)
-    fitted = fit(made, _samples(made, data, network_input(space, data.actions), windows), settings, progress)
-    model = latent_mlp_model(environment, made)
-    kept, held_out = (np.unique(windows[rows]) for rows in (fitted.kept, fitted.held_out))
+        def imagine(observations: Tensor, actions: Tensor) -> Tensor:
+            return network.decode(step_by_step(network.step, network.encode(observations), actions))
 
-    def imagine(observations: Tensor, actions: Tensor) -> Tensor:
-        return made.decode(step_by_step(made.step, made.encode(observations), actions))
+        def reward(observations: Tensor, actions: Tensor) -> Tensor:
+            return network.rewards(network.encode(observations), actions)
 
-    def reward(observations: Tensor, actions: Tensor) -> Tensor:
-        return made.rewards(made.encode(observations), actions)
+        errors = observation_errors(imagine, space, data, kept, held_out)
+        errors |= reward_errors(reward, space, data, kept)
+        return Trained(model, card_of(environment, data, self, fitted, errors))
 
-    errors = observation_errors(imagine, space, collected, kept, held_out)
-    errors |= reward_errors(reward, space, collected, kept)
-    card = card_of(environment, collected, settings, fitted, kind="latent-mlp", network=network, errors=errors)
-    return Trained(model, card)
+    def blank(self, environment: Environment) -> LatentMLP:
+        """A network of the right size, its weights sampled from torch's generator."""
+        spec = environment.spec
+        return LatentMLP(len(spec.observation), action_width(spec.actions), self.hidden, self.latent)
+
+    def model(self, environment: Environment, network: LatentMLP) -> LatentMLPModel:
+        finite = isinstance(environment.spec.actions, Finite)
+        return LatentMLPModel(network.requires_grad_(False), "latent-mlp", "one_hot" if finite else "value")
 
 
 def check_rewarded(environment: Environment) -> None:
     """Refuse an environment that gives no reward to learn."""
     if not gives_reward(environment):
         raise BadInput(f"{environment.spec.name} gives no reward, which a latent-mlp learns: train mlp instead")
-
-
-def blank_latent_mlp(environment: Environment, settings: LatentMLPSettings) -> LatentMLP:
-    """A network of the right size, its weights drawn from torch's generator."""
-    spec = environment.spec
-    return LatentMLP(len(spec.observation), action_width(spec.actions), settings.hidden, settings.latent)
-
-
-def latent_mlp_model(environment: Environment, network: LatentMLP) -> LatentMLPModel:
-    """The network as a model of an environment."""
-    finite = isinstance(environment.spec.actions, Finite)
-    return LatentMLPModel(network.requires_grad_(False), "latent-mlp", "one_hot" if finite else "value")
 
 
 def window_loss(network: LatentMLP, observations: Tensor, actions: Tensor, rewards: Tensor) -> Tensor:

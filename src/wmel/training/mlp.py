@@ -1,77 +1,86 @@
-"""Training an MLP world model: collect, fit, measure, write the card."""
+"""mlp: an MLP that predicts the next observation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from torch.nn.functional import mse_loss
 
-from wmel.contract.environment import Environment
+from wmel.contract.abilities import able
+from wmel.contract.environment import Enumerable, Environment
 from wmel.contract.spaces import Finite
-from wmel.errors import require
+from wmel.contract.trainer import Trained
 from wmel.models.mlp import MLP, MLPModel
-from wmel.training.card import Trained, card_of
+from wmel.parts import setting
+from wmel.training.card import card_of
 from wmel.training.collect import Collected
 from wmel.training.errors import observation_errors
-from wmel.training.fit import FitSettings, Samples, fit
-from wmel.training.networks import action_width, check_hidden, set_scale
+from wmel.training.fit import Samples, fit
+from wmel.training.fitted import ALL, FittedTrainer
+from wmel.training.networks import WIDEST, action_width, check_hidden, set_scale
 from wmel.training.transitions import Transitions, network_input
 
-Target = Literal["next", "delta"]
+CONTROL = {"collect": "random", "hidden": (64, 64), "rounded": False}
+FIT_OF_CONTROL = {"epochs": 200, "batch": 256, "learning_rate": 1e-3, "decay": False, "held_out": 0.1}
+FIT_OF_GRIDS = {"epochs": 800, "batch": 1 << 20, "learning_rate": 1e-2, "decay": False, "held_out": 0.0}  # one batch
+GRID = {"collect": ALL, "hidden": (32, 32), "target": "delta", "rounded": True, **FIT_OF_GRIDS}
 
 
-@dataclass(frozen=True)
-class MLPSettings:
-    """The documents' by default: absolute next observation, 64-64; `delta` also scales what goes in and out."""
+@dataclass(frozen=True, kw_only=True)
+class MLPTrainer(FittedTrainer):
+    """The documents' settings by default: absolute next observation, 64-64; `delta` also scales inputs and outputs."""
 
-    hidden: tuple[int, ...] = (64, 64)
-    target: Target | str = "next"
-    rounded: bool = False  # predictions to whole numbers, as on a grid
+    hidden: tuple[int, ...] | None = setting(
+        None, "widths of the hidden layers; none: 64,64, on grids 32,32", at_least=1, at_most=WIDEST
+    )
+    target: Literal["next", "delta"] | None = setting(
+        None, "predict the next observation or its scaled change; none: next on dmc_*, else delta"
+    )
+    rounded: bool | None = setting(None, "round predictions to whole numbers; none: on grids only")
+
+    kind: ClassVar[str] = "mlp"
+    network_settings: ClassVar[tuple[str, ...]] = ("hidden", "target", "rounded")
 
     def __post_init__(self):
-        require(self.target in ("next", "delta"), "target must be 'next' or 'delta'", self.target)
+        super().__post_init__()
         check_hidden(self.hidden)
 
     @classmethod
-    def of_card(cls, described: dict[str, Any]) -> "MLPSettings":
-        """As the card of a checkpoint has them."""
-        return cls(tuple(described["hidden"]), described["target"], bool(described.get("rounded")))
+    def of_card(cls, described: dict[str, Any]) -> Self:
+        """A card that does not say so rounds nothing."""
+        return super().of_card({"rounded": False, **described})
 
+    def defaults(self, environment: Environment) -> dict[str, Any]:
+        if able(environment, Enumerable):
+            return GRID
+        target = "next" if environment.spec.name.startswith("dmc_") else "delta"
+        return {**CONTROL, **FIT_OF_CONTROL, "target": target}
 
-def train_mlp(
-    environment: Environment,
-    collected: Collected,
-    network: MLPSettings,
-    settings: FitSettings,
-    progress: Callable[[float], None] = lambda epochs: None,
-) -> Trained:
-    """Fit an MLP to collected data and measure it on what was held out; `progress` counts epochs."""
-    data, space = collected.training, environment.spec.actions
-    torch.manual_seed(settings.seed)
-    made = blank_mlp(environment, network)
-    if network.target == "delta":
-        set_scale(made, "seen", data.observations)
-        set_scale(made, "made", data.next_observations - data.observations)
-    fitted = fit(made, _samples(made, data, network_input(space, data.actions)), settings, progress)
-    model = mlp_model(environment, made)
-    errors = observation_errors(model.rollout, space, collected, fitted.kept, fitted.held_out)
-    card = card_of(environment, collected, settings, fitted, kind="mlp", network=network, errors=errors)
-    return Trained(model, card)
+    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> Trained:
+        """Fit an MLP to collected data and measure it on what was held out."""
+        transitions, space = data.training, environment.spec.actions
+        torch.manual_seed(self.seed)
+        network = self.blank(environment)
+        if self.target == "delta":
+            set_scale(network, "seen", transitions.observations)
+            set_scale(network, "made", transitions.next_observations - transitions.observations)
+        samples = _samples(network, transitions, network_input(space, transitions.actions))
+        fitted = fit(network, samples, self, progress)
+        model = self.model(environment, network)
+        errors = observation_errors(model.rollout, space, data, fitted.kept, fitted.held_out)
+        return Trained(model, card_of(environment, data, self, fitted, errors))
 
+    def blank(self, environment: Environment) -> MLP:
+        """A network of the right size, its weights sampled from torch's generator."""
+        spec, hidden = environment.spec, self.hidden or CONTROL["hidden"]
+        width = action_width(spec.actions)
+        return MLP(len(spec.observation), width, hidden, self.target or "next", bool(self.rounded))
 
-def blank_mlp(environment: Environment, settings: MLPSettings) -> MLP:
-    """A network of the right size, its weights drawn from torch's generator."""
-    spec = environment.spec
-    target: Target = "delta" if settings.target == "delta" else "next"
-    return MLP(len(spec.observation), action_width(spec.actions), settings.hidden, target, settings.rounded)
-
-
-def mlp_model(environment: Environment, network: MLP) -> MLPModel:
-    """The network as a model of an environment."""
-    finite = isinstance(environment.spec.actions, Finite)
-    return MLPModel(network.requires_grad_(False), "mlp", "index" if finite else "value")
+    def model(self, environment: Environment, network: MLP) -> MLPModel:
+        finite = isinstance(environment.spec.actions, Finite)
+        return MLPModel(network.requires_grad_(False), "mlp", "index" if finite else "value")
 
 
 def _samples(network: MLP, data: Transitions, acted: np.ndarray) -> Samples:

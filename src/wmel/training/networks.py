@@ -5,18 +5,15 @@ import torch
 from torch import nn
 
 from wmel.contract.spaces import Finite, Space
-from wmel.errors import require, require_whole
+from wmel.errors import require
 
 WIDEST = 16_384
 SMALLEST_SCALE = 1e-6  # of a component that hardly ever changes
 
 
-def check_hidden(widths: tuple[int, ...]) -> None:
-    """Refuse hidden layers that no network can have."""
-    for width in widths:
-        require_whole(width, "the width of a hidden layer")
-        require(width <= WIDEST, f"a hidden layer is at most {WIDEST} wide", width)
-    require(len(widths) > 0, "a network needs a hidden layer", widths)
+def check_hidden(widths: tuple[int, ...] | None) -> None:
+    """Refuse a network without a hidden layer."""
+    require(widths is None or len(widths) > 0, "hidden must name the width of at least one layer", widths)
 
 
 def action_width(space: Space) -> int:

@@ -7,13 +7,13 @@ from wmel.contract.environment import Environment
 from wmel.models.tdmpc2.network import SIZES
 from wmel.training.card import trained_for
 from wmel.training.checkpoints import write_checkpoint
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import blank_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 
 def untrained_checkpoint(folder: Path, environment: Environment) -> Path:
     """A folder as `wmel train tdmpc2` makes it, its weights drawn at random."""
-    settings = TDMPC2Settings()
+    settings = TDMPC2Trainer()
     network = blank_tdmpc2(environment, settings)
     observation, action = len(environment.spec.observation), environment.spec.actions.width
     network.agent.load_state_dict(random_network(observation, action, SIZES[settings.size]).state_dict())

@@ -1,6 +1,6 @@
 """Trainings of a second in the point's world, whole and stopped, and what of them can be compared."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -9,12 +9,12 @@ from safetensors.torch import load_file
 from tests.training.tdmpc2.point import Point
 from wmel.training.checkpoints import WEIGHTS
 from wmel.training.tdmpc2.keeper import Keeper
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import train_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LENGTH, ENVS = 6, 4
 WORLD, CPU = Point(LENGTH), torch.device("cpu")
-SETTINGS = TDMPC2Settings(
+SETTINGS = TDMPC2Trainer(
     updates=15, envs=ENVS, updates_per_step=1, seed_steps=ENVS * LENGTH, batch=4, decoder_steps=3, learning_rate=1e-3
 )  # one round to seed, two whole ones, and half of one
 
@@ -62,10 +62,10 @@ def without_time(card: dict) -> dict:
     return {**card, "curve": [{**moment, "seconds": 0.0} for moment in card["curve"]]}
 
 
-def other_than(settings: TDMPC2Settings) -> dict[str, TDMPC2Settings]:
+def other_than(settings: TDMPC2Trainer) -> dict[str, TDMPC2Trainer]:
     """By name, settings of which one differs."""
     changes = {"activation": "relu", "latent_norm": "none", "size": 5, "half": True}
-    names = [name for name in asdict(settings) if name not in changes]
+    names = [name for name in settings.learning if name not in changes]
     halved = {name: getattr(settings, name) / 2 for name in names if isinstance(getattr(settings, name), float)}
     more = {name: getattr(settings, name) + 1 for name in names if name not in halved}
     return {name: replace(settings, **{name: value}) for name, value in (changes | halved | more).items()}

@@ -10,7 +10,7 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, Tasks
 from wmel.training.checkpoints import write_checkpoint
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.tdmpc2.convert import converted
 from wmel.training.tdmpc2.finish import stored_weights
 
@@ -32,7 +32,7 @@ def test_a_published_file_becomes_a_checkpoint_that_acts_as_it_did(layout, tmp_p
     network = TDMPC2(5, 1, SIZES[1])
     made = converted(written(tmp_path / "file.pt", network, layout), swingup(), CPU, decoder_steps=5)
     write_checkpoint(tmp_path / "folder", stored_weights(made), made.card)
-    model = restored(tmp_path / "folder", swingup())
+    model = restore(tmp_path / "folder", swingup())
     latents = torch.rand(4, SIZES[1].latent)
     mean, _ = network.policy_of(latents)
     assert torch.allclose(model.policy(latents, None), mean.tanh(), atol=1e-6)

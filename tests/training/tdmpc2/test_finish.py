@@ -11,7 +11,7 @@ from wmel.closed_loop.run import episode_seeds
 from wmel.errors import BadInput
 from wmel.threads import limited_to
 from wmel.training.checkpoints import WEIGHTS, read_card
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.seeds import TRAINING
 from wmel.training.tdmpc2.decoder import decoder_pairs
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, networks_for, round_to_half
@@ -48,7 +48,7 @@ def test_weights_are_stored_in_half_precision_and_the_rest_is_not(trained):
 
 def test_what_is_restored_is_what_was_measured_bit_by_bit(trained):
     made, folder = trained["half"]
-    model = restored(folder, WORLD)
+    model = restore(folder, WORLD)
     assert same_weights(model.network.state_dict(), made.model.network.state_dict())
     assert {value.dtype for value in model.network.state_dict().values()} == {torch.float32}
     assert model.spec.weights == made.model.spec.weights
@@ -57,7 +57,7 @@ def test_what_is_restored_is_what_was_measured_bit_by_bit(trained):
 @pytest.mark.parametrize("kind", ["half", "whole"])
 def test_the_numbers_of_the_card_are_of_the_stored_weights(trained, kind):
     """Measured again with the restored model, on the same episodes."""
-    model, card = restored(trained[kind][1], WORLD), read_card(trained[kind][1])
+    model, card = restore(trained[kind][1], WORLD), read_card(trained[kind][1])
     seeds = episode_seeds(TRAINING + SHORT.seed, STARTS + DECODER_EPISODES + MEASURED_EPISODES)[STARTS:]
     own, others = (played(WORLD, model.network, some) for some in (seeds[:DECODER_EPISODES], seeds[DECODER_EPISODES:]))
     assert card["policy_return"]["mean"] == others.returns.mean()
@@ -79,7 +79,7 @@ def test_checkpoints_on_the_way_are_rounded_too(trained):
     folder = trained["half"][1] / "checkpoints" / "0000003"
     stored = weights_of(folder)
     assert {name for name, value in stored.items() if value.dtype != torch.float16} == BUFFERS
-    assert read_card(folder)["fit"]["half"] and restored(folder, WORLD).network.low.dtype == torch.float32
+    assert read_card(folder)["fit"]["half"] and restore(folder, WORLD).network.low.dtype == torch.float32
 
 
 def test_rounding_twice_is_rounding_once():

@@ -11,8 +11,8 @@ from wmel.closed_loop.run import episode_seeds
 from wmel.training.seeds import TRAINING
 from wmel.training.tdmpc2.finish import DECODER_EPISODES
 from wmel.training.tdmpc2.online import STARTS
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import MEASURED_EPISODES, train_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LENGTH, ENVS = 20, 32
 
@@ -35,7 +35,7 @@ def test_the_policy_soon_earns_more_than_random_actions():
     That is 20 to 26 standard errors of the difference.
     """
     world, seed = Point(LENGTH), 0
-    settings = TDMPC2Settings(
+    settings = TDMPC2Trainer(
         updates=160, envs=ENVS, seed_steps=ENVS * LENGTH, batch=32, decoder_steps=1, learning_rate=1e-3, seed=seed
     )
     earned = train_tdmpc2(world, settings, torch.device("cpu")).card["policy_return"]

@@ -12,10 +12,10 @@ from torch import Tensor
 from tests.models.tdmpc2.by_hand import SMALL, layers, meant, random_network, under
 from wmel.models.tdmpc2.network import TDMPC2
 from wmel.training.tdmpc2.learner import LOSSES, Learner
-from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 OBSERVATION, ACTION, BATCH, HORIZON = 5, 2, 12, 4
-SETTINGS = TDMPC2Settings(horizon=HORIZON, decay=0.7, clip=1e9)
+SETTINGS = TDMPC2Trainer(horizon=HORIZON, decay=0.7, clip=1e9)
 DISCOUNT = 0.9
 Windows = tuple[Tensor, Tensor, Tensor]
 

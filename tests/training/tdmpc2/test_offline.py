@@ -24,12 +24,12 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.threads import limited_to
 from wmel.training.checkpoints import read_card
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.stored_episodes import Episodes, EpisodesFolder
 from wmel.training.tdmpc2.keeper import Keeper
 from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_LOOKS, OfflineTraining, train_tdmpc2_offline
 from wmel.training.tdmpc2.online import Diverged
-from wmel.training.tdmpc2.settings import discount_of
+from wmel.training.tdmpc2.trainer import discount_of
 from wmel.training.tdmpc2.unfinished import FILE
 
 SHORT = replace(SETTINGS, updates=7)
@@ -81,11 +81,11 @@ def test_the_last_weights_are_kept(episodes):
 def test_what_is_written_is_restored_in_the_world_of_the_episodes(episodes, tmp_path):
     made = train_tdmpc2_offline(episodes, SHORT, CPU)
     Keeper(tmp_path).finish(made)
-    model = restored(tmp_path, WORLD)
+    model = restore(tmp_path, WORLD)
     assert same_weights(model.network.state_dict(), made.model.network.state_dict())
     assert (model.network.low.tolist(), model.network.high.tolist()) == ([-1.0], [3.0])
     with pytest.raises(BadInput, match="observes something else"):
-        restored(tmp_path, catalog.environment("dmc:cartpole-swingup"))
+        restore(tmp_path, catalog.environment("dmc:cartpole-swingup"))
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(episodes):
@@ -140,14 +140,14 @@ def test_a_checkpoint_is_of_exactly_so_many_updates(whole, episodes, stop):
     where = whole / "checkpoints" / f"{stop:07d}"
     assert sorted(file.name for file in where.parent.iterdir()) == [f"{one:07d}" for one in STOPS]
     alone = train_tdmpc2_offline(episodes, replace(SHORT, updates=stop), CPU)
-    assert same_weights(restored(where, WORLD).network.agent.state_dict(), agent(alone))
+    assert same_weights(restore(where, WORLD).network.agent.state_dict(), agent(alone))
     assert read_card(where)["fit"]["updates_taken"] == stop
 
 
 @pytest.mark.parametrize("after", STOPS)
 def test_going_on_ends_where_it_would_have_ended(whole, episodes, tmp_path, after):
     """Left at a stop, where it stands is written as a keeper does it."""
-    asked = {"data": episodes.sha256, **vars(SHORT), "checkpoints": 3}
+    asked = {"data": episodes.sha256, **SHORT.learning, "checkpoints": 3}
     first = OfflineTraining(episodes, SHORT, CPU)
 
     def reached():
@@ -229,5 +229,5 @@ def test_the_card_says_only_what_was_in_force(episodes):
 def test_other_kinds_are_trained_too(episodes, tmp_path, cell):
     made = train_tdmpc2_offline(episodes, replace(SHORT, updates=2, **cell), CPU)
     Keeper(tmp_path).finish(made)
-    assert same_weights(restored(tmp_path, WORLD).network.state_dict(), made.model.network.state_dict())
+    assert same_weights(restore(tmp_path, WORLD).network.state_dict(), made.model.network.state_dict())
     assert all(read_card(tmp_path)["model"][name] == value for name, value in cell.items() if name != "half")

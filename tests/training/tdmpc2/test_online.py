@@ -12,10 +12,10 @@ from wmel.contract.spaces import Box
 from wmel.errors import BadInput, BadStep
 from wmel.training.tdmpc2.diverged import Diverged
 from wmel.training.tdmpc2.online import STARTS, Training
-from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LENGTH, ENVS = 12, 4
-SHORT = TDMPC2Settings(updates=20, envs=ENVS, updates_per_step=2, seed_steps=30, batch=8)
+SHORT = TDMPC2Trainer(updates=20, envs=ENVS, updates_per_step=2, seed_steps=30, batch=8)
 CPU = torch.device("cpu")
 
 
@@ -184,7 +184,7 @@ def test_the_best_weights_are_none_that_never_learned():
 @pytest.mark.slow
 def test_it_soon_knows_more_than_nothing():
     """Who knows nothing is surprised by log(101); counted as the loss counts, a tenth of that is soon reached."""
-    settings = TDMPC2Settings(updates=200, envs=8, updates_per_step=2, seed_steps=400, batch=64)
+    settings = TDMPC2Trainer(updates=200, envs=8, updates_per_step=2, seed_steps=400, batch=64)
     _, moments = trained(swingup(100), settings)
     nothing = math.log(101) * (1 + 0.5 + 0.25) / 3
     last = moments[-1].losses

@@ -1,7 +1,7 @@
 import pytest
 
 from wmel.errors import BadInput
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ def test_longer_episodes_look_further_ahead(steps, discount):
 
 
 def test_the_published_coefficients_are_the_default():
-    settings = TDMPC2Settings()
+    settings = TDMPC2Trainer()
     published = {
         "batch": 256, "horizon": 3, "decay": 0.5, "learning_rate": 3e-4, "encoder_share": 0.3, "clip": 20,
         "follow": 0.01, "consistency": 20, "reward": 0.1, "value": 0.1, "entropy": 1e-4,
@@ -29,7 +29,7 @@ def test_the_published_coefficients_are_the_default():
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused(asked):
     with pytest.raises(BadInput):
-        TDMPC2Settings(**asked)
+        TDMPC2Trainer(**asked)
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_settings_that_cannot_be_are_refused(asked):
 )  # fmt: skip
 def test_coefficients_that_cannot_be_are_refused(asked):
     with pytest.raises(BadInput):
-        TDMPC2Settings(**asked)
+        TDMPC2Trainer(**asked)

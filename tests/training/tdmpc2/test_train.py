@@ -14,13 +14,13 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.threads import limited_to
 from wmel.training.checkpoints import read_card, read_checkpoint, write_checkpoint
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.tdmpc2.online import Diverged
 from wmel.training.tdmpc2.play import played
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import BEST, LAST, train_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
-SETTINGS = TDMPC2Settings(
+SETTINGS = TDMPC2Trainer(
     updates=2 * LENGTH, envs=ENVS, updates_per_step=2, seed_steps=ENVS * LENGTH, batch=8, decoder_steps=20
 )
 
@@ -57,7 +57,7 @@ def test_a_training_too_short_to_be_rated_keeps_its_last_weights():
 
 
 def test_what_is_written_is_read_back_bit_by_bit(trained, folder):
-    model = restored(folder, swingup())
+    model = restore(folder, swingup())
     latents = latents_of(model)
     assert model.spec == trained.model.spec and model.discount() == trained.model.discount()
     assert torch.equal(model.values(latents), trained.model.values(latents))
@@ -86,7 +86,7 @@ def test_what_torch_would_have_drawn_next_is_left_alone():
 )
 def test_a_world_that_observes_something_else_is_refused(folder, world, words):
     with pytest.raises(BadInput, match=words):
-        restored(folder, catalog.environment(world))
+        restore(folder, catalog.environment(world))
 
 
 def test_a_world_whose_actions_are_wider_is_refused(folder):
@@ -96,13 +96,13 @@ def test_a_world_whose_actions_are_wider_is_refused(folder):
     (folder / "card.json").write_text(json.dumps(card))
     words = "trained on dmc:cartpole-swingup with actions of 2 numbers; those of dmc:cartpole-swingup have 1"
     with pytest.raises(BadInput, match=words):
-        restored(folder, swingup())
+        restore(folder, swingup())
 
 
 def test_levels_of_the_same_observations_are_acted_with(folder):
     """The documents' cartpole observes the same, and its forces are levels."""
     world = catalog.environment("dmc_cartpole")
-    policy = catalog.policy("native", world, model=restored(folder, world))
+    policy = catalog.policy("native", world, model=restore(folder, world))
     assert policy.space is world.spec.actions and policy.low.tolist() == [-1.0]
 
 
@@ -110,8 +110,8 @@ def test_weights_of_another_size_are_refused(folder):
     card = read_card(folder)
     card["model"]["size"] = 5
     (folder / "card.json").write_text(json.dumps(card))
-    with pytest.raises(BadInput, match="the weights do not fit the card"):
-        restored(folder, swingup())
+    with pytest.raises(BadInput, match=r"the weights in .* do not fit the card"):
+        restore(folder, swingup())
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -119,7 +119,7 @@ def test_weights_of_half_precision_are_read(trained, folder, dtype):
     """Close to what they were, and float32 from then on."""
     stored, card = read_checkpoint(folder)
     write_checkpoint(folder, {name: value.to(dtype) for name, value in stored.items()}, card)
-    model = restored(folder, swingup())
+    model = restore(folder, swingup())
     assert {weight.dtype for weight in model.network.parameters()} == {torch.float32}
     latents = latents_of(model)
     close = model.policy(latents, None) - trained.model.policy(latents, None)
@@ -131,7 +131,7 @@ def test_weights_that_are_no_numbers_are_refused(folder):
     stored["agent.reward.1.bias"][3] = math.nan
     write_checkpoint(folder, stored, card)
     with pytest.raises(BadInput, match=r"agent\.reward\.1\.bias"):
-        restored(folder, swingup())
+        restore(folder, swingup())
 
 
 class Breaking(Wrapped):
@@ -182,7 +182,7 @@ def test_it_soon_acts_better_than_chance():
     Seeds 0 to 3 earned .89, .85, .92 and .78.
     """
     length = 10
-    settings = TDMPC2Settings(updates=300, envs=8, updates_per_step=2, seed_steps=400, batch=32, decoder_steps=1)
+    settings = TDMPC2Trainer(updates=300, envs=8, updates_per_step=2, seed_steps=400, batch=32, decoder_steps=1)
     world = Matching(catalog.environment("dmc:pendulum-swingup", max_steps=length))
     made = train_tdmpc2(world, replace(settings, learning_rate=1e-3), CPU)
     earned = played(world, made.model.network, np.arange(10**6, 10**6 + 64)).returns / length

@@ -5,18 +5,18 @@ from pathlib import Path
 import torch
 
 from wmel.contract.environment import Environment
+from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.threads import limited_to
-from wmel.training.card import Trained
 from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.official import read_official
 from wmel.training.tdmpc2.online import rewarded_actions
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import measured
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LEARNING = tuple(
-    name for name in TDMPC2Settings.__dataclass_fields__ if name not in ("size", "decoder_steps", "half", "seed")
+    name for name in TDMPC2Trainer().learning if name not in ("size", "decoder_steps", "half", "seed")
 )  # settings that have no use here
 
 
@@ -25,7 +25,7 @@ def converted(
 ) -> Trained:
     """The network of a file in either published layout, for an environment as wide as the one it learned in."""
     network = read_official(path)
-    settings = TDMPC2Settings(_size(network, path, environment), decoder_steps=decoder_steps, half=half)
+    settings = TDMPC2Trainer(_size(network, path, environment), decoder_steps=decoder_steps, half=half)
     weights = {name: value.to(device) for name, value in network.state_dict().items()}
     with limited_to(settings.threads), enough_memory(settings, playing=False):
         return measured(

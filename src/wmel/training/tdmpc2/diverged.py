@@ -1,7 +1,7 @@
 """A training that can go no further."""
 
+from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
-from wmel.training.card import Trained
 
 
 class Diverged(BadInput):

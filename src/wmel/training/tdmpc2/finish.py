@@ -9,21 +9,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.card import Trained
 from wmel.training.tdmpc2.decoder import decoder_error, decoder_pairs, fit_decoder
 from wmel.training.tdmpc2.draws import Draws
 from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 from wmel.versions import versions_in_use
 
 DECODER_EPISODES = 10
 Pair = tuple[np.ndarray, np.ndarray]  # what was seen and what was done
 
 
-def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Settings) -> Decoded:
+def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer) -> Decoded:
     """Networks for observations so wide, actions in such a range, and episodes of so many decisions."""
     network = TDMPC2(observation, len(low), SIZES[settings.size], settings.activation, settings.latent_norm)
     bounds = (torch.as_tensor(bound, dtype=torch.float32) for bound in (low, high))
@@ -31,7 +31,7 @@ def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int
 
 
 def with_weights(
-    blank: Callable[[], Decoded], weights: dict[str, Tensor], settings: TDMPC2Settings, device: torch.device
+    blank: Callable[[], Decoded], weights: dict[str, Tensor], settings: TDMPC2Trainer, device: torch.device
 ) -> Decoded:
     """Networks that learn no more, but for their decoder."""
     with Draws(settings.seed, device).going_on():
@@ -59,7 +59,7 @@ def stored_weights(made: Trained) -> dict[str, Tensor]:
     return {name: value.half() if name in learned else value for name, value in network.state_dict().items()}
 
 
-def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2Settings) -> dict[str, float | None]:
+def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2Trainer) -> dict[str, float | None]:
     """Fit the decoder to episodes [E,L+1,O], [E,L,A]; its mean squared error on these and on others."""
     fitted, held_out = (decoder_pairs(networks, *some) for some in (episodes, others))
     fit_decoder(networks, *fitted, settings.seed, settings.decoder_steps)
@@ -73,7 +73,7 @@ def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2
 
 def card_of_tdmpc2(
     described: dict[str, Any],
-    settings: TDMPC2Settings,
+    settings: TDMPC2Trainer,
     device: torch.device,
     *,
     data: dict[str, Any],
@@ -104,7 +104,7 @@ def card_of_tdmpc2(
         "kept": kept,
         "policy_return": measured,
         "fit": {
-            **{name: value for name, value in asdict(settings).items() if name not in without},
+            **{name: value for name, value in settings.learning.items() if name not in without},
             "discount": discount_of(steps),
             "device": device.type,
             "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wmel.errors import BadInput, require, require_whole
-from wmel.training.card import Trained
+from wmel.contract.trainer import Trained
+from wmel.errors import BadInput
 from wmel.training.checkpoints import CARD, remove, remove_checkpoint, write_checkpoint
 from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.finish import stored_weights
 from wmel.training.tdmpc2.unfinished import FILE, Unfinished
 
 EPISODES, CHECKPOINTS = "episodes", "checkpoints"
-MOST_CHECKPOINTS = 10_000
 OTHER_SHAPES = ("loading state_dict", "must match", "expected shape", "wrong size")  # torch: tensors do not fit
 SECONDS_BETWEEN_SAVINGS = 30.0
 
@@ -32,20 +31,13 @@ class Keeper:
     saved: int | None = None  # the updates a training that is killed now goes on from
     _last: float = field(default_factory=time.monotonic)
 
-    def __post_init__(self):
-        require_whole(self.checkpoints, "the number of checkpoints", at_least=0)
-        require(
-            self.checkpoints <= MOST_CHECKPOINTS, f"--checkpoints may be at most {MOST_CHECKPOINTS}", self.checkpoints
-        )
-
     @property
     def episodes(self) -> EpisodesFolder:
         return EpisodesFolder(self.folder / EPISODES)
 
     def stops(self, updates: int) -> tuple[int, ...]:
         """After which updates there is a checkpoint: from the first to the last."""
-        spaced = np.geomspace(1, updates, self.checkpoints) if self.checkpoints > 1 else [updates] * self.checkpoints
-        return tuple(sorted({round(float(one)) for one in spaced}))
+        return spaced_updates(updates, self.checkpoints)
 
     def take_up(self, asked: dict[str, Any], go_on: Callable[[Unfinished], None]) -> bool:
         """Go on with a training in the folder that did not end; False where there is none, and one can begin.
@@ -83,3 +75,9 @@ class Keeper:
         """The training is over: its checkpoint, and nothing to go on from."""
         write_checkpoint(self.folder, stored_weights(made), made.card)
         remove(self.folder / FILE)
+
+
+def spaced_updates(updates: int, checkpoints: int) -> tuple[int, ...]:
+    """So many numbers of updates from the first to the last, evenly in their logarithm; equal ones count once."""
+    spaced = np.geomspace(1, updates, checkpoints) if checkpoints > 1 else [updates] * checkpoints
+    return tuple(sorted({round(float(one)) for one in spaced}))

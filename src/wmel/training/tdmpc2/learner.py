@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from wmel.models.tdmpc2.network import TDMPC2
 from wmel.models.tdmpc2.two_hot import expected, surprise
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.tensors import load_optimiser, optimiser_tensors, prefixed, under
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LEAST_SCALE, SLOW = 1.0, 0.01
 LOSSES = ("consistency", "reward", "value", "policy", "total")
@@ -21,7 +21,7 @@ class Learner:
     """The networks, their optimisers, and a running scale of values; every tensor stays where it is."""
 
     network: TDMPC2
-    settings: TDMPC2Settings
+    settings: TDMPC2Trainer
     discount: float
     capturable: bool = False
     targets: nn.Module = field(init=False)

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 import torch
 
 from wmel.errors import BadInput
-from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 ON_THE_HOST = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")
 ON_THE_DEVICE = ("CUDA error: out of memory", "ALLOC_FAILED")
 
 
 @contextmanager
-def enough_memory(settings: TDMPC2Settings, *, playing: bool = True) -> Iterator[None]:
+def enough_memory(settings: TDMPC2Trainer, *, playing: bool = True) -> Iterator[None]:
     """Where a device or the host has no memory left, name the settings that take it."""
     try:
         yield
@@ -28,7 +28,7 @@ def enough_memory(settings: TDMPC2Settings, *, playing: bool = True) -> Iterator
         raise
 
 
-def _told(settings: TDMPC2Settings, where: str, playing: bool) -> BadInput:
+def _told(settings: TDMPC2Trainer, where: str, playing: bool) -> BadInput:
     kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
     return BadInput(
         f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"

@@ -2,17 +2,16 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.threads import limited_to
-from wmel.training.card import Trained
 from wmel.training.devices import current
 from wmel.training.stored_episodes import Episodes
 from wmel.training.tdmpc2.diverged import Diverged, no_number
@@ -23,19 +22,18 @@ from wmel.training.tdmpc2.learner import Learner
 from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
 from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.tdmpc2.trainer import PLAYING, TDMPC2Trainer, discount_of
 from wmel.training.tdmpc2.unfinished import Unfinished
 from wmel.training.tdmpc2.updates import Updates
 
 UPDATES_AT_A_TIME, UPDATES_BETWEEN_LOOKS = 50, 500
-PLAYING = ("envs", "updates_per_step", "seed_steps")  # settings that have no use here
 
 
 class OfflineTraining:
     """Stored episodes and a learner; `run` goes on until the updates asked for are done."""
 
-    def __init__(self, episodes: Episodes, settings: TDMPC2Settings, device: torch.device):
+    def __init__(self, episodes: Episodes, settings: TDMPC2Trainer, device: torch.device):
         if len(episodes.rewards) < 2:
             raise BadInput("one stored episode is too little: a decoder is fitted to some and measured on others")
         self.episodes, self.settings, self.device = episodes, settings, device
@@ -127,7 +125,7 @@ class OfflineTraining:
 
 def train_tdmpc2_offline(
     episodes: Episodes,
-    settings: TDMPC2Settings,
+    settings: TDMPC2Trainer,
     device: torch.device,
     tell: Callable[[Moment], None] = lambda moment: None,
     keeper: Keeper | None = None,
@@ -149,7 +147,7 @@ def train_tdmpc2_offline(
 def _run_kept(
     training: OfflineTraining, keeper: Keeper, tell: Callable[[Moment], None], advance: Callable[[int], None]
 ) -> None:
-    asked: dict[str, Any] = {"data": training.episodes.sha256, **asdict(training.settings)}
+    asked: dict[str, Any] = {"data": training.episodes.sha256, **training.settings.learning}
     asked["checkpoints"] = keeper.checkpoints
     keeper.take_up(asked, training.go_on)
 

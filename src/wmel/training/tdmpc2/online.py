@@ -20,8 +20,8 @@ from wmel.training.tdmpc2.draws import Draws
 from wmel.training.tdmpc2.learner import Learner
 from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
 from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 from wmel.training.tdmpc2.unfinished import Unfinished
 from wmel.training.tdmpc2.updates import Updates
 
@@ -32,7 +32,7 @@ class Training:
     """Environments, replay and learner; `run` goes on until the updates asked for are done."""
 
     def __init__(
-        self, environment: Environment, settings: TDMPC2Settings, device: torch.device, stops: tuple[int, ...] = ()
+        self, environment: Environment, settings: TDMPC2Trainer, device: torch.device, stops: tuple[int, ...] = ()
     ):
         self.space = rewarded_actions(environment)
         self.environment, self.settings, self.device = environment, settings, device

@@ -1,7 +1,6 @@
 """Training a TD-MPC2 in an environment: learn, then a decoder, then measure, then the card."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ from torch import Tensor
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.environment import Environment
 from wmel.contract.spaces import Box, Finite
+from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.threads import limited_to
-from wmel.training.card import Trained, check_action_repeat, trained_for
+from wmel.training.card import check_action_repeat, trained_for
 from wmel.training.devices import current
 from wmel.training.seeds import TRAINING
 from wmel.training.tdmpc2.diverged import Diverged
@@ -24,7 +24,7 @@ from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.moment import Moment
 from wmel.training.tdmpc2.online import STARTS, Training
 from wmel.training.tdmpc2.play import played
-from wmel.training.tdmpc2.settings import TDMPC2Settings
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 MEASURED_EPISODES = 64
 BEST, LAST = "of the round of episodes that returned most", "the last: no round had updates from beginning to end"
@@ -32,7 +32,7 @@ BEST, LAST = "of the round of episodes that returned most", "the last: no round 
 
 def train_tdmpc2(
     environment: Environment,
-    settings: TDMPC2Settings,
+    settings: TDMPC2Trainer,
     device: torch.device,
     tell: Callable[[Moment], None] = lambda moment: None,
     keeper: Keeper | None = None,
@@ -63,7 +63,7 @@ def train_tdmpc2(
 def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) -> Callable[[Moment], None]:
     """Take up what a keeper has of an unfinished training; then, when a round ends, keep it and tell of it."""
     described = _described(training.environment)
-    asked = {**described, **asdict(training.settings), "checkpoints": keeper.checkpoints}
+    asked = {**described, **training.settings.learning, "checkpoints": keeper.checkpoints}
     if not keeper.take_up(asked, lambda start: training.go_on(start, keeper.episodes.round)):
         keeper.episodes.begin(described)
 
@@ -104,7 +104,7 @@ def _finished(training: Training, weights: dict[str, Tensor], kept: dict[str, An
 
 def measured(
     environment: Environment,
-    settings: TDMPC2Settings,
+    settings: TDMPC2Trainer,
     device: torch.device,
     weights: dict[str, Tensor],
     **said: Any,
@@ -124,7 +124,7 @@ def _described(environment: Environment) -> dict[str, Any]:
     return {**trained_for(environment), "init": environment.spec.init}
 
 
-def blank_tdmpc2(environment: Environment, settings: TDMPC2Settings) -> Decoded:
+def blank_tdmpc2(environment: Environment, settings: TDMPC2Trainer) -> Decoded:
     """Networks of the right size for what an environment observes and does."""
     spec, space = environment.spec, environment.spec.actions
     if isinstance(space, Box):
