@@ -154,7 +154,7 @@ def test_observations_that_are_none_are_refused(observations, words):
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are():
-    with pytest.raises(BadInput, match=r"no setting 'sample'; known: horizon.*samples"):
+    with pytest.raises(BadInput, match=r"no setting 'sample';.* known: plan_horizon.*samples"):
         of_pair(PLACES, "zog", sample=3)
 
 

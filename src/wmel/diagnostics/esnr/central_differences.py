@@ -39,7 +39,7 @@ def central_differences(
     gradients = Gradients(
         fine.reshape(count, samples, coordinates),
         is_flat(returns.reshape(count, -1)),
-        4 * coordinates * count * samples * settings.horizon,
+        4 * coordinates * count * samples * settings.plan_horizon,
         draw.out_of_range(inner),
         2 * coordinates,
     )
@@ -50,7 +50,7 @@ def _slopes(
     asked: Question, draw: GaussianActions, place: np.ndarray, inner: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes [M,D] of the return at what was drawn [M,D], and the returns around it [M,2D]."""
-    coordinates, shape = inner.shape[1], (asked.settings.horizon, draw.centre.shape[2])
+    coordinates, shape = inner.shape[1], (asked.settings.plan_horizon, draw.centre.shape[2])
     each = max(1, asked.settings.rows // (2 * coordinates))
     moves = step * np.concatenate([np.eye(coordinates), -np.eye(coordinates)])
     found = []

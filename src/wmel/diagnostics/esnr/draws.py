@@ -106,16 +106,18 @@ def action_draw(
     if isinstance(space, Finite):
         if mean is not None:
             raise BadInput("a mean is for actions that are numbers; these are choices")
-        return CategoricalActions(space, settings.horizon)
+        return CategoricalActions(space, settings.plan_horizon)
     if space is None and mean is None:
         raise BadInput("without an environment the mean of the actions must be given, [horizon, width of an action]")
-    centre = np.zeros((1, settings.horizon, space.width)) if mean is None and space is not None else np.asarray(mean)
+    centre = (
+        np.zeros((1, settings.plan_horizon, space.width)) if mean is None and space is not None else np.asarray(mean)
+    )
     centre = centre[None] if centre.ndim == 2 else centre
     width = centre.shape[-1] if space is None else space.width
-    if centre.ndim != 3 or centre.shape[1:] != (settings.horizon, width) or len(centre) not in (1, observations):
+    if centre.ndim != 3 or centre.shape[1:] != (settings.plan_horizon, width) or len(centre) not in (1, observations):
         raise BadInput(
-            f"the mean of the actions must be [{settings.horizon}, {width}] or have one for each of {observations} "
-            f"observations, got {centre.shape}"
+            f"the mean of the actions must be [{settings.plan_horizon}, {width}] or have one for each of "
+            f"{observations} observations, got {centre.shape}"
         )
     if not np.isfinite(centre).all():
         raise BadInput("the mean of the actions must be finite")

@@ -31,7 +31,7 @@ def elite_mean(
     return Gradients(
         means,
         is_flat(returns.reshape(count, samples, population)),
-        count * samples * population * settings.horizon,
+        count * samples * population * settings.plan_horizon,
         draw.out_of_range(drawn.points),
         population,
         float(np.nanmean(effective)) if np.isfinite(effective).any() else None,

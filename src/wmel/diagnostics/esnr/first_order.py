@@ -32,7 +32,7 @@ def first_order(
     return Gradients(
         gradients.reshape(count, samples, -1),
         is_flat(returns.reshape(count, samples)),
-        count * samples * settings.horizon,
+        count * samples * settings.plan_horizon,
         draw.out_of_range(inner),
     )
 

@@ -164,12 +164,14 @@ def _estimator(method: str) -> Callable[..., Gradients]:
 
 def chosen_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
     """What is asked for; `paper` is to its letter. A mean brings its own horizon."""
+    if "horizon" in settings:  # its name until 0.2
+        settings = {("plan_horizon" if name == "horizon" else name): value for name, value in settings.items()}
     unknown = [name for name in settings if name not in EsnrSettings.__dataclass_fields__]
     if unknown:
         raise BadInput(f"an ESNR has no setting '{unknown[0]}'; known: {', '.join(EsnrSettings.__dataclass_fields__)}")
     centre = _numbers(mean)
-    if centre is not None and "horizon" not in settings:
-        settings = {**settings, "horizon": centre.shape[-2]}
+    if centre is not None and "plan_horizon" not in settings:
+        settings = {**settings, "plan_horizon": centre.shape[-2]}
     if paper:
         return EsnrSettings(**{**PAPER, **settings}).as_in_the_paper()
     return EsnrSettings(**settings)

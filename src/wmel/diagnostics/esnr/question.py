@@ -38,7 +38,7 @@ class Question:
     def foreseen(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> Foreseen:
         """Of actions [M,H,A] from the observations `rows` [M] on."""
         imagined = self._imagined(rows, actions)
-        rate, horizon = self.settings.discount, self.settings.horizon
+        rate, horizon = self.settings.discount, self.settings.plan_horizon
         weights = as_like(rate ** np.arange(horizon), imagined.costs)
         xp = namespace_of(imagined.costs)
         rewards = -imagined.costs * (weights if xp is np else weights.to(imagined.costs.dtype))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from wmel.contract.cell import ORACLE
 from wmel.contract.environment import Environment
 from wmel.contract.objective import ModelReward, Objective
@@ -100,3 +102,47 @@ def _reading(
     known = truth is not None and name == ORACLE and method == "fog"
     found = truth.esnr if truth is not None and known else esnr(model, seen, method, **how)
     return Reading(name, model.spec.weights, found, None if truth is None else alignment(found, truth))
+
+
+def readings_data(readings: Readings, environment: str) -> dict[str, Any]:
+    """All of them as JSON; `reports.esnr_envelope` says what each field is."""
+    seen = readings.observations
+    states = zip(seen.episodes.tolist(), seen.steps.tolist(), strict=True)
+    return {
+        "environment": environment,
+        "objective": readings.objective,
+        "source": seen.source,
+        "states": [{"episode_seed": episode, "step": step} for episode, step in states],
+        "readings": [_reading_data(one) for one in readings.rows],
+        "differences": [{**vars(one), "estimate": vars(one.estimate)} for one in readings.differences],
+    }
+
+
+def _reading_data(reading: Reading) -> dict[str, Any]:
+    found, aligned = reading.esnr, reading.alignment
+    shares = ("dead_share", "infinite_share", "broken_share", "flat_share")
+    names = ("raw", "gaussian", "jackknife", "median", "dominance", "model_steps", "seconds", *shares)
+    return {
+        "model": reading.model,
+        "weights": reading.weights,
+        "method": found.method,
+        "settings": found.settings.described(found.method, discrete=found.gradients.discrete),
+        **{name: vars(getattr(found, name)) for name in ("esnr", "esnr_per_rollout", "pooled")},
+        **{name: getattr(found, name) for name in names},
+        "alignment": None
+        if aligned is None
+        else {
+            "cosine": vars(aligned.cosine),
+            "against_share": aligned.against_share,
+            "unresolved_share": aligned.unresolved_share,
+        },
+        "rollouts_per_gradient": found.gradients.rollouts_each,
+        "effective_elites": found.gradients.effective_elites,
+        "out_of_range_share": found.gradients.out_of_range,
+        "per_state": _numbers(found.per_observation),
+        "cosine_per_state": None if aligned is None else _numbers(aligned.cosines),
+    }
+
+
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,64 +1,53 @@
 """What of an ESNR can be chosen."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from math import inf
+from typing import Any, Literal
 
-from wmel.errors import BadInput, is_number, require, require_whole
+from wmel.errors import BadInput, require
+from wmel.parts import accept_old_names, check_settings, setting
 
 Credit = Literal["reward_to_go", "full_return", "paper"]
 Baseline = Literal["leave_one_out", "none", "value"]
 Actions = Literal["clamped", "gaussian", "tanh"]
-CHOICES = {"credit": Credit, "baseline": Baseline, "actions": Actions}
 FEWEST_SAMPLES = 4  # the correction of the ratio divides by S - 3
 LARGEST_COUNT = 1_000_000
 MOST_NUMBERS = 1 << 28  # drawn for one observation
 
 
+@accept_old_names(horizon="plan_horizon")
 @dataclass(frozen=True)
 class EsnrSettings:
-    """`sigma` is in halves of the action range (in the model's own units where actions have no range)."""
+    """Settings of the estimators; `sigma` is in halves of the action range (in the model's units without a range)."""
 
-    horizon: int = 15
-    discount: float = 1.0
-    samples: int = 32  # gradients per observation
-    sigma: float = 0.5
-    actions: Actions = "clamped"  # how draws stay within bounds; gaussian: they do not
-    credit: Credit = "reward_to_go"  # zog: which rewards an action answers for
-    baseline: Baseline = "leave_one_out"  # zog: what is taken off them
-    population: int = 64  # cem: sequences per gradient
-    elites: int = 8
-    temperature: float = 0.0  # cem: elites count by exp(temperature * return); 0: alike
-    normalize_returns: bool = False  # cem: in deviations of the elites' returns, before the temperature
-    raw_elite_mean: bool = False  # cem: the elite mean itself, not how far it lies from where it was drawn around
-    terminal_value: bool = False  # the model's value of the last latent counts
-    literal: bool = False  # the paper's ratio: 1e-8 on the variance, nothing corrected
-    noise_seed: int = 0
-    rows: int = 2048  # imagined at a time; changes memory and no result
+    plan_horizon: int = setting(15, "steps a gradient looks ahead", at_least=1, at_most=LARGEST_COUNT)
+    discount: float = setting(1.0, "worth of a step, as a share of the step before", above=0, at_most=1)
+    samples: int = setting(32, "gradients per state", at_least=1, at_most=LARGEST_COUNT)
+    sigma: float = setting(0.5, "spread of actions in halves of their range", above=0, below=inf)
+    actions: Actions = setting("clamped", "how samples stay within bounds; gaussian: they do not")
+    credit: Credit = setting("reward_to_go", "zog: the rewards an action answers for; paper: its own only")
+    baseline: Baseline = setting("leave_one_out", "zog: what is subtracted from them")
+    population: int = setting(64, "cem: sequences per gradient", at_least=1, at_most=LARGEST_COUNT)
+    elites: int = setting(8, "cem: how many of them are kept", at_least=1, at_most=LARGEST_COUNT)
+    temperature: float = setting(0.0, "cem: elites count by exp(temperature * return)", at_least=0, below=inf)
+    normalize_returns: bool = setting(False, "cem: returns in deviations of the elites', before the temperature")
+    raw_elite_mean: bool = setting(False, "cem: the elite mean itself, not its distance from the sampled mean")
+    terminal_value: bool = setting(False, "the model's value of the last latent counts")
+    literal: bool = setting(False, "the paper's ratio: 1e-8 on the variance, nothing corrected")
+    noise_seed: int = setting(0, "of the noise", at_least=0)
+    rows: int = setting(2048, "imagined at a time; changes memory and no result", at_least=1, at_most=LARGEST_COUNT)
 
     def __post_init__(self):
-        for name, kind in CHOICES.items():
-            if getattr(self, name) not in get_args(kind):
-                raise BadInput(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}")
-        for name in ("horizon", "samples", "population", "elites", "rows"):
-            require_whole(getattr(self, name), name)
-            require(getattr(self, name) <= LARGEST_COUNT, f"{name} is at most {LARGEST_COUNT}", getattr(self, name))
-        for name in ("discount", "sigma", "temperature"):
-            require(is_number(getattr(self, name)), f"{name} must be a number", getattr(self, name))
-        for name in ("normalize_returns", "raw_elite_mean", "terminal_value", "literal"):
-            require(isinstance(getattr(self, name), bool), f"{name} must be True or False", getattr(self, name))
-        require_whole(self.noise_seed, "the noise seed", at_least=0)
-        drawn = self.samples * self.population * self.horizon
-        asked = f"{self.samples} samples x {self.population} sequences x {self.horizon} steps"
-        if drawn > MOST_NUMBERS:
-            raise BadInput(f"{asked} are too many for one observation (at most {MOST_NUMBERS}): lower one of them")
+        check_settings(self)
+        sampled = self.samples * self.population * self.plan_horizon
+        if sampled > MOST_NUMBERS:
+            wanted = f"{self.samples} samples x {self.population} sequences x {self.plan_horizon} steps"
+            raise BadInput(f"{wanted} are too many for one observation (at most {MOST_NUMBERS}): lower one of them")
         if self.samples < FEWEST_SAMPLES:
             raise BadInput(
                 f"an ESNR needs at least {FEWEST_SAMPLES} gradients per observation, got {self.samples}: "
                 "with fewer its bias cannot be corrected"
             )
-        require(0 < self.discount <= 1, "a discount must lie in (0, 1]", self.discount)
-        require(0 < self.sigma < float("inf"), "sigma must be a positive number", self.sigma)
-        require(0 <= self.temperature < float("inf"), "the temperature must not be negative", self.temperature)
         require(self.elites <= self.population, f"of {self.population} sequences as many can be elite", self.elites)
         if self.credit == "paper" and self.baseline == "value":
             raise BadInput(

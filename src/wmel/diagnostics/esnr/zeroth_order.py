@@ -15,7 +15,7 @@ def zeroth_order(
 ) -> Gradients:
     """Gradients of the expected return with respect to the mean of the actions, or their logits: ascent directions."""
     settings, count = asked.settings, len(streams)
-    samples, horizon = settings.samples, settings.horizon
+    samples, horizon = settings.samples, settings.plan_horizon
     drawn = draw.draw(streams, purpose, (samples,), rows, asked.latents)
     wanted = settings.baseline == "value"
     seen = asked.in_parts(rows_of(rows.start, rows.stop, samples), flat(drawn.actions, 2), values=wanted)
