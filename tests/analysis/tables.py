@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wmel.episodes import EpisodeTable, blank_columns
+from wmel.schema import EpisodeTable, blank_columns
 
 
 def table(**columns) -> EpisodeTable:

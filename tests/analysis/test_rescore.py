@@ -7,11 +7,10 @@ from tests.analysis.tables import table
 from tests.closed_loop.worlds import Countdown, Scripted
 from wmel import BenchmarkRunner, catalog
 from wmel.analysis.rescore import rescored
-from wmel.closed_loop import judge
-from wmel.contract.criterion import Criterion, Stop
+from wmel.contract.criterion import Criterion, Stop, held, succeeded
 from wmel.contract.policy import Decision
-from wmel.episodes import OUTCOMES
 from wmel.errors import BadInput
+from wmel.schema import OUTCOMES
 
 HORIZON = 40
 UNKNOWN = ("pre_solved", "unperturbed_success")
@@ -110,8 +109,8 @@ def test_what_episodes_that_stopped_early_do_not_establish_is_refused(balance, s
 def test_an_episode_is_judged_as_the_loop_judges_it(rewards, criterion):
     asked, streak, first = Criterion.parse(criterion), np.zeros(1, int), -1
     for step, reward in enumerate(rewards, start=1):
-        streak = np.where(judge.held(asked, {"reward": np.array([reward])}), streak + 1, 0)
-        if first < 0 and judge.succeeded(asked, streak, step == len(rewards))[0]:
+        streak = np.where(held(asked, {"reward": np.array([reward])}), streak + 1, 0)
+        if first < 0 and succeeded(asked, streak, step == len(rewards))[0]:
             first = step
     stored = table(steps=[len(rewards)], rewards=[np.array(rewards)])
     scored = rescored(stored, asked, horizon=len(rewards), stop=Stop.HORIZON)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.difference import paired_t, t_p_value, welch
+from wmel.stats.difference import paired_t, welch
 from wmel.stats.estimate import Estimate
 from wmel.stats.holm import holm
 from wmel.stats.pooling import check_equal_shares, recipe_interval
@@ -20,7 +20,6 @@ def test_scipy_agrees():
     interval = independent.confidence_interval()
     found = welch(ONE, OTHER[:20])
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
-    assert t_p_value(float(independent.statistic), float(independent.df)) == pytest.approx(independent.pvalue)
 
 
 def test_swapping_the_arms_flips_the_interval():

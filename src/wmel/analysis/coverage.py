@@ -1,5 +1,6 @@
 """Where states were visited along an axis one can name: did the data ever go where the planner must?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,4 +52,22 @@ def coverage(names: tuple[str, ...], observations: np.ndarray) -> Coverage | Non
         float((values > top / 2).mean()),
         float((values > 0.75 * top).mean()),
         tuple(int(count) for count in counts),
+    )
+
+
+def joined_coverage(parts: Sequence[Coverage]) -> Coverage:
+    """The coverage of several sets of states as one."""
+    states = sum(one.states for one in parts)
+
+    def share(name: str) -> float:
+        return sum(getattr(one, name) * one.states for one in parts) / states
+
+    return Coverage(
+        parts[0].axis,
+        states,
+        share("mean"),
+        max(one.most for one in parts),
+        share("above_half"),
+        share("above_three_quarters"),
+        tuple(sum(counts) for counts in zip(*(one.histogram for one in parts), strict=True)),
     )

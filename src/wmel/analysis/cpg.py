@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.run import Run
-from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, require_whole
+from wmel.schema import EpisodeTable
 from wmel.stats.agresti_caffo import agresti_caffo
 from wmel.stats.bounds import checked_counts
 from wmel.stats.estimate import Estimate

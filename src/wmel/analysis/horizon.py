@@ -18,14 +18,17 @@ class HorizonSweep:
     """A policy's scorecards at several planning horizons, shortest first."""
 
     policy_name: str
-    plan_horizons: tuple[int, ...]
+    plan_horizons: tuple[int, ...]  # 0 where a policy has none
     scorecards: tuple[Scorecard, ...]
     epsilon: float = 0.01
     successes: tuple[np.ndarray, ...] = ()  # outcomes [n] of the same seeds at each horizon
+    others: tuple[str, ...] = ()  # settings that are swept instead of the planning horizon, or beside it
 
     @property
     def effective_horizon(self) -> Estimate:
         """H* by the documents' rule, with the horizons the data cannot rule out as its bounds."""
+        if self.others:
+            return Estimate.undefined(f"swept is {', '.join(self.others)}, not the planning horizon alone")
         rates = [rate for card in self.scorecards if (rate := card["success_rate"].value) is not None]
         if len(rates) < len(self.scorecards):
             return Estimate.undefined("a horizon has no success rate")

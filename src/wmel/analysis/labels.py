@@ -20,6 +20,14 @@ class Label(StrEnum):
     INCONCLUSIVE_ERRORS = "INCONCLUSIVE (errors)"
 
 
+DECIDED = (  # labels after which an anytime run adds no pairs
+    Label.MODEL_BOTTLENECK,
+    Label.LEARNED_OUTPERFORMS,
+    Label.EQUIVALENT_ONLY,
+    Label.INCONCLUSIVE_FUTILE,
+)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A label, the rule, margins and interval of the gap behind it, why, and the n per arm that would decide."""

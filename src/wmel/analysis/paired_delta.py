@@ -10,8 +10,8 @@ import numpy as np
 
 from wmel.analysis.cpg import arm_in_order
 from wmel.contract.run import Run
-from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, is_number, require
+from wmel.schema import EpisodeTable
 from wmel.stats.difference import paired_t
 from wmel.stats.estimate import Estimate
 from wmel.stats.holm import holm

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from wmel.contract.criterion import Criterion, Stop, When
-from wmel.episodes import EpisodeTable
+from wmel.contract.criterion import Criterion, Stop, held, succeeded
 from wmel.errors import BadInput, chosen, require_whole
+from wmel.schema import EpisodeTable
 
 REWARD = "reward"
 
@@ -38,12 +38,12 @@ def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: S
 
 def _first_success(criterion: Criterion, rewards: np.ndarray, *, is_whole: bool) -> int:
     """The step, counted from 1, at which success is established; -1: not within these steps."""
-    held = rewards >= criterion.at_least if criterion.at_least is not None else rewards <= criterion.at_most
-    if criterion.when is When.AT_END:
-        return len(held) if is_whole and held[-1] else -1
-    so_far = np.concatenate([[0], np.cumsum(held)])
-    streaks = np.flatnonzero(so_far[criterion.steps :] - so_far[: -criterion.steps] == criterion.steps)
-    return int(streaks[0]) + criterion.steps if len(streaks) else -1
+    holds = held(criterion, {REWARD: rewards})
+    counted = np.cumsum(holds)
+    streak = counted - np.maximum.accumulate(np.where(holds, 0, counted))
+    is_last = np.arange(1, len(rewards) + 1) == len(rewards)
+    won = np.flatnonzero(succeeded(criterion, streak, is_last & is_whole))
+    return int(won[0]) + 1 if len(won) else -1
 
 
 def _check(table: EpisodeTable, criterion: Criterion, horizon: int, stop: Stop) -> None:

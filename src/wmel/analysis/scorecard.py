@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wmel import catalog
-from wmel.episodes import EpisodeTable
 from wmel.errors import BadInput, described
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from wmel.analysis.arms import Arms
 from wmel.analysis.pooled_gap import PooledGap, pooled_gap
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
-from wmel.contract.run import Run
-from wmel.episodes import stacked
+from wmel.contract.run import Run, pooled
 from wmel.errors import BadInput
 
 
@@ -61,35 +60,20 @@ def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: boo
     """The cells that are a floor, or those that are none, by a key."""
     found: dict[str, list[CellResult]] = {}
     for one in results:
-        if (one.cell.arm == FLOOR) == floor:
+        if (one.cell.arm.name == FLOOR) == floor:
             found.setdefault(key(one.cell), []).append(one)
     return found
-
-
-def pooled(runs: Sequence[Run]) -> Run:
-    """Runs of one arm on several seeds as one; those that differ in more are refused by name."""
-    first = runs[0]
-    for run in runs[1:]:
-        for name, (one, other) in first.differences(run, apart_from=("seeds",)).items():
-            raise BadInput(
-                f"seeds {first.seeds[0]} and {run.seeds[0]} cannot be pooled: {name} is {one!r} in one and {other!r} "
-                "in the other"
-            )
-    weights = {run.policy_settings.get("weights") for run in runs}
-    settings = {**first.policy_settings, **({"weights": "retrained for each seed"} if len(weights) > 1 else {})}
-    seeds = tuple(seed for run in runs for seed in run.seeds)
-    return replace(first, policy_settings=settings, seeds=seeds, table=stacked([run.table for run in runs]))
 
 
 def _comparison(
     group: list[CellResult], beneath: list[CellResult], refused: list[str], *, anytime: bool
 ) -> StudyComparison | None:
-    oracles = {one.cell.seed: one.run for one in group if one.cell.arm == ORACLE and one.run is not None}
+    oracles = {one.cell.seed: one.run for one in group if one.cell.arm.name == ORACLE and one.run is not None}
     if not oracles:
         return None
     learned, retrained = {}, {}
-    for arm in dict.fromkeys(one.cell.arm for one in group if one.cell.arm != ORACLE):
-        cells = [one for one in group if one.cell.arm == arm and one.run is not None and one.cell.seed in oracles]
+    for arm in dict.fromkeys(one.cell.arm.name for one in group if one.cell.arm.name != ORACLE):
+        cells = [one for one in group if one.cell.arm.name == arm and one.run is not None and one.cell.seed in oracles]
         pairs = [_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
         if not pairs:
             continue
@@ -101,16 +85,16 @@ def _comparison(
         if len({run.policy_settings.get("weights") for _, run in pairs}) == len(pairs) > 1:
             retrained[arm] = pairs
     floors = [one.run for one in beneath if one.run is not None]
-    cap = sum(one.cell.episodes for one in group if one.cell.arm == ORACLE)
+    cap = sum(one.cell.episodes for one in group if one.cell.arm.name == ORACLE)
     arms = Arms(
         pooled(list(oracles.values())),
         learned,
         pooled(floors) if floors else None,
         {},
         cap if anytime else None,
-        frozenset(one.cell.arm for one in group if "policy" in (one.cell.model or {})),
+        frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )
-    own = {one.cell.arm: one.cell.labels for one in group}
+    own = {one.cell.arm.name: one.cell.labels for one in group}
     shared = own[ORACLE]
     swept = {arm: {key: value for key, value in labels.items() if key not in shared} for arm, labels in own.items()}
     return StudyComparison(_name(group[0]), shared, swept, arms, retrained)
@@ -124,5 +108,4 @@ def _shared(oracle: Run, learned: Run) -> tuple[Run, Run]:
 
 
 def _name(one: CellResult) -> str:
-    """The setting's name: the cell's without arm and seed."""
-    return one.cell.name.rsplit("/", 2)[0]
+    return one.cell.setting_name

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from wmel.errors import BadInput, require_share
 from wmel.stats.estimate import Estimate
@@ -36,11 +36,6 @@ def t_quantile(degrees: float, confidence: float) -> float:
     """The t of a two-sided interval."""
     require_share(confidence, "confidence")
     return float(stdtrit(degrees, 0.5 + confidence / 2))
-
-
-def t_p_value(t: float, degrees: float) -> float:
-    """Two-sided probability of a t at least so far from 0."""
-    return float(2 * stdtr(degrees, -abs(t)))
 
 
 def _interval(gap: float, error: float, degrees: float, confidence: float, n: int, method: str) -> Estimate:

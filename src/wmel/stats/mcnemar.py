@@ -1,4 +1,4 @@
-"""McNemar's test of two paired arms: exact, and mid-p."""
+"""McNemar's mid-p test of two paired arms."""
 
 import numpy as np
 from scipy.special import betainc
@@ -7,14 +7,11 @@ from wmel.errors import BadInput
 from wmel.stats.finite import finite_numbers
 
 
-def mcnemar_exact(oracle_only: object, learned_only: object) -> np.ndarray:
-    """Two-sided probability of so uneven a split of the discordant pairs by a fair coin; 1 where there are none."""
-    fewer, more = _counts(oracle_only, learned_only)
-    return np.minimum(1.0, 2 * _at_most(fewer, fewer + more))
-
-
 def mcnemar_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:
-    """The same counting only half of the split itself: less conservative, and the default beside a paired gap."""
+    """Two-sided probability of so uneven a split of the discordant pairs by a fair coin; 1 where there are none.
+
+    Half of the split itself is counted.
+    """
     fewer, more = _counts(oracle_only, learned_only)
     both_tails = _at_most(fewer, fewer + more) + _at_most(fewer - 1, fewer + more)
     return np.where(fewer == more, 1.0, both_tails)

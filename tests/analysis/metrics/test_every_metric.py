@@ -6,7 +6,7 @@ import pytest
 from tests.analysis.tables import table
 from wmel import catalog
 from wmel.catalog import METRICS
-from wmel.episodes import EpisodeTable, blank_columns
+from wmel.schema import EpisodeTable, blank_columns
 
 NAMES = [f"{name}20" if name.endswith("@") else name for name in METRICS.parts]
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.mean import mean_normal
 

@@ -1,7 +1,7 @@
 """Average steps to success: how long do the successful episodes take?"""
 
 from wmel.analysis.metrics.judged import needs_criterion
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.mean import mean_normal
 

@@ -2,8 +2,8 @@
 
 from wmel.analysis.metrics.average_planning_latency_ms import decision_times_ms
 from wmel.contract.metric import Metric
-from wmel.episodes import EpisodeTable
 from wmel.errors import require
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 

@@ -1,6 +1,6 @@
 """Errors: how many episodes broke instead of ending?"""
 
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 

@@ -3,7 +3,7 @@
 from functools import wraps
 
 from wmel.contract.metric import Metric
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 

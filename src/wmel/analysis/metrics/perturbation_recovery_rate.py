@@ -1,7 +1,7 @@
 """Perturbation recovery: of the episodes that were struck, how many still succeed?"""
 
 from wmel.analysis.metrics.judged import needs_criterion
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wmel.analysis.metrics.judged import needs_criterion
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 
 

@@ -1,7 +1,7 @@
 """Planning latency in the tail: how long do the slow decisions take?"""
 
 from wmel.analysis.metrics.average_planning_latency_ms import decision_times_ms
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.quantile import percentile
 

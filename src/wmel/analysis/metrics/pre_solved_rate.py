@@ -1,7 +1,7 @@
 """Pre-solved starts: how many episodes would succeed by doing nothing?"""
 
 from wmel.analysis.metrics.judged import needs_criterion
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 

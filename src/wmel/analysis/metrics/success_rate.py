@@ -1,7 +1,7 @@
 """Action success rate: how often did the agent reach the goal?"""
 
 from wmel.analysis.metrics.judged import needs_criterion
-from wmel.episodes import EpisodeTable
+from wmel.schema import EpisodeTable
 from wmel.stats.estimate import Estimate
 from wmel.stats.wilson import wilson
 

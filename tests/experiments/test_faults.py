@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.study.studies import LEARNED, outcomes, started, written
+from tests.experiments.studies import LEARNED, outcomes, started, written
 from wmel.errors import WmelError
-from wmel.study.executors.outcome import Failure
-from wmel.study.executors.processes import processes
-from wmel.study.executors.serial import serial
+from wmel.experiments.executors.outcome import Failure
+from wmel.experiments.executors.processes import Processes
+from wmel.experiments.executors.serial import Serial
 
 KILLS = int(os.environ.get("WMEL_KILLS", "5"))
 
@@ -57,7 +57,7 @@ def fatal_for_three(number: int) -> int:
 
 
 def test_a_worker_that_dies_costs_its_own_job_alone():
-    outcome = dict(processes(fatal_for_three, range(9), 2))
+    outcome = dict(Processes(2)(fatal_for_three, range(9)))
     assert {number: one for number, one in outcome.items() if not isinstance(one, Failure)} == {
         number: number * number for number in (0, 1, 2, 4, 7, 8)
     }
@@ -66,7 +66,7 @@ def test_a_worker_that_dies_costs_its_own_job_alone():
 
 
 def test_in_one_process_a_job_that_breaks_costs_itself_alone():
-    outcome = dict(serial(fatal_for_three, [1, 5, 6, 7]))
+    outcome = dict(Serial()(fatal_for_three, [1, 5, 6, 7]))
     assert outcome[1] == 1 and outcome[7] == 49 and isinstance(outcome[5], Failure) and isinstance(outcome[6], Failure)
 
 
@@ -76,18 +76,18 @@ def threads_of(number: int) -> str:
 
 def test_workers_have_one_thread_each_and_leave_ours_alone():
     before = os.environ.get("OMP_NUM_THREADS")
-    assert [outcome for _, outcome in processes(threads_of, range(3), 2)] == ["1"] * 3
+    assert [outcome for _, outcome in Processes(2)(threads_of, range(3))] == ["1"] * 3
     assert os.environ.get("OMP_NUM_THREADS") == before
 
 
 ON_A_SMALL_DISK = """
 mount -t tmpfs -o size=64k tmpfs {folder}
-{python} -c 'from wmel.cli.main import main; main()' study {study} --output {folder}/store
+{python} -m wmel study {study} --output {folder}/store
 echo code $?
 mount -o remount,size=64m {folder}
-{python} -c 'from wmel.cli.main import main; main()' study {study} --output {folder}/store
+{python} -m wmel study {study} --output {folder}/store
 echo code $?
-{python} -c 'from tests.study.studies import outcomes; import pickle, pathlib, sys
+{python} -c 'from tests.experiments.studies import outcomes; import pickle, pathlib, sys
 pickle.dump(outcomes(pathlib.Path("{folder}/store")), open("{result}", "wb"))'
 """
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.study.studies import MAZE, written
-from tests.study.test_run import run
+from tests.experiments.studies import MAZE, written
+from tests.experiments.test_run import run
 
 
 @pytest.fixture(scope="module")
@@ -30,5 +30,9 @@ def test_seeds_are_pooled_by_arm_and_paired_where_both_have_them(wmel_command, f
 
 def test_a_gate_that_could_not_look_is_not_passed(wmel_command, folder):
     done = wmel_command("compare", "a", "c", "--fail-if-worse", "0.05", "--quiet", cwd=folder)
-    assert done.returncode == 1 and "could not judge" in done.stderr and "random-shooting-10-20/oracle" in done.stderr
+    assert (
+        done.returncode == 1
+        and "could not judge" in done.stderr
+        and "random-shooting-candidates=20-plan_horizon=10/oracle" in done.stderr
+    )
     assert wmel_command("compare", "a", "a", "--fail-if-worse", "0.05", "--quiet", cwd=folder).returncode == 0

@@ -5,25 +5,25 @@ import shutil
 
 import pytest
 
+import wmel
+from tests.experiments.studies import LEARNED, written
 from tests.models.tdmpc2.untrained import untrained_checkpoint
-from tests.study.studies import LEARNED, written
 from wmel import catalog
 from wmel.analysis.study_arms import study_comparisons
+from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.expand import study_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.load import load_study
+from wmel.experiments.run import RunOptions, run_study
+from wmel.experiments.spec import read_study
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_words import gap_sentence
-from wmel.study.build import Places
-from wmel.study.cells import cells_of
-from wmel.study.load import load_study
-from wmel.study.run import How, Watch, run_study
-from wmel.study.spec import read_study
-from wmel.study.store import Store
 from wmel.threads import limited_to
-from wmel.training.checkpoints import write_checkpoint
-from wmel.training.recipes import gathered, recipe, trained
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 
 TDMPC2 = """
 name = "tdmpc2"
@@ -65,9 +65,8 @@ MODELS = ("latent", "decoded", "own planner", "policy alone")
 
 
 def run(path, folder, **how):
-    spec = read_study(path)
     with limited_to(1):
-        return run_study(spec, cells_of(spec), Store(folder), How(**how), Watch())
+        return run_study(study_of(read_study(path)), FolderStore(folder), RunOptions(**how), ProgressListener())
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +82,7 @@ def study(tmp_path_factory):
 
 
 def test_each_arm_imagines_and_acts_as_its_model_says(study):
-    runs = {one.cell.arm: one.run for one in load_study(study[1]).results if one.cell.seed == 0}
+    runs = {one.cell.arm.name: one.run for one in load_study(study[1]).results if one.cell.seed == 0}
     assert all(set(run.table["error"]) == {""} for run in runs.values())
     assert [runs[arm].policy_name for arm in MODELS] == ["cem", "cem", "native", "prior"]
     assert [runs[arm].policy_settings["model"] for arm in MODELS] == ["tdmpc2", "tdmpc2-decoded", "tdmpc2", "tdmpc2"]
@@ -114,17 +113,15 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
 def with_mlp(tmp_path_factory):
     """A folder with a checkpoint of the maze."""
     folder, world = tmp_path_factory.mktemp("mlp"), catalog.environment("maze_toy")
-    how = recipe(world, "mlp", epochs=1)
-    made = trained(world, how, gathered(world, how))
-    write_checkpoint(folder / "mlp", made.model.network.state_dict(), made.card)
+    wmel.train("mlp", world, output=folder / "mlp", epochs=1, quiet=True)
     return folder
 
 
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        ("rollout = 'decoded'", "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imagines in one"),
-        ("rollout = 'latent'", "rollout 'latent' is for a model of kind tdmpc2; a model of kind mlp imagines in one"),
+        ("rollout = 'decoded'", "a model of kind mlp imagines in one way: leave out rollout 'decoded'"),
+        ("rollout = 'latent'", "a model of kind mlp imagines in one way: leave out rollout 'latent'"),
         ("policy = 'prior'", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
         ("policy = 'native'", "native needs an object with the four methods encode, rollout, score and plan, or a"),
     ],
@@ -158,7 +155,7 @@ def test_a_device_that_is_not_here_is_refused_before_anything_runs(tmp_path, wme
 
 def devices_changed(store, change):
     """The provenance of every block of a checkpoint, changed; how many there are."""
-    files = [file for file in sorted(store.rglob("0*.json")) if json.loads(file.read_text())["cell"]["model"]]
+    files = [file for file in sorted(store.rglob("0*.json")) if json.loads(file.read_text())["cell"]["arm"]["model"]]
     for file in files:
         said = json.loads(file.read_text())
         change(said["provenance"])
@@ -183,22 +180,23 @@ def test_rows_of_two_devices_are_never_mixed(study, tmp_path):
     with pytest.raises(BadInput, match=r"^1 cells were made with other device \(cuda, now cpu\): run them again with"):
         run(more, store, only="*/policy alone/*")
     assert run(more, store, only="*/policy alone/*", when_changed="keep").episodes == 4
-    cells = [cell for cell in cells_of(read_study(more)) if cell.arm == "policy alone"]
-    blocks = [block for cell in cells for block in Store(store).blocks(cell)[0]]
-    assert len(blocks) == 2 and {block.said.provenance.device for block in blocks} == {"cpu"}
+    cells = [cell for cell in study_of(read_study(more)).cells if cell.arm.name == "policy alone"]
+    blocks = [block for cell in cells for block in FolderStore(store).blocks(cell)[0]]
+    assert len(blocks) == 2 and {block.provenance["device"] for block in blocks} == {"cpu"}
     assert run(path, store, only="*coded/*", when_changed="keep").episodes == 0  # a whole one stands
     assert run(path, store, only="*coded/*", when_changed="rerun").episodes == 2
 
 
 def test_the_device_is_that_of_checkpoints_alone(study):
     """So that oracle and floor need not be run again."""
-    places = Places(study[1], study[0].parent, "cuda:1")
-    found = {cell.arm: places.device_of(cell) for cell in cells_of(read_study(study[0]))}
+    paths = ModelPaths(study[1], study[0].parent, "cuda:1")
+    cells = study_of(read_study(study[0])).cells
+    found = {cell.arm.name: paths.device_of(cell.task.environment, cell.arm.model) for cell in cells}
     assert found == {"random": "cpu", "oracle": "cpu", **dict.fromkeys(MODELS, "cuda")}
 
 
 def test_a_checkpoint_is_restored_to_imagine_as_asked(study):
     world, folder = catalog.environment("dmc:cartpole-swingup"), study[0].parent / "td"
-    ways = {way: restored(folder, world, rollout=way).spec for way in (None, "latent", "decoded")}
+    ways = {way: restore(folder, world, rollout=way).spec for way in (None, "latent", "decoded")}
     assert ways[None] == ways["latent"] and ways["decoded"].name == "tdmpc2-decoded"
     assert ways["decoded"].weights == ways["latent"].weights

@@ -8,16 +8,21 @@ import time
 
 import pytest
 
-from tests.study.studies import LEARNED, MAZE, outcomes, started, written
-from wmel.study.cells import cells_of
-from wmel.study.run import How, Watch, run_study
-from wmel.study.spec import read_study
-from wmel.study.store import Store
+from tests.experiments.studies import LEARNED, MAZE, outcomes, started, written
+from wmel.contract.trainer import ProgressListener
+from wmel.errors import BadInput
+from wmel.experiments.executors.processes import Processes
+from wmel.experiments.executors.serial import Serial
+from wmel.experiments.expand import study_of, trainings_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.jobs import is_whole
+from wmel.experiments.run import RunOptions, run_study
+from wmel.experiments.spec import read_study
+from wmel.training.mlp import MLPTrainer
 
 
 def run(path, folder, **how):
-    spec = read_study(path)
-    return run_study(spec, cells_of(spec), Store(folder), How(**how), Watch())
+    return run_study(study_of(read_study(path)), FolderStore(folder), RunOptions(**how), ProgressListener())
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +43,10 @@ def test_a_second_run_does_nothing(maze):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_workers_and_order_change_no_outcome(maze, tmp_path, workers):
+@pytest.mark.parametrize("executor", [Serial(), Processes(1), Processes(2)], ids=str)
+def test_workers_and_order_change_no_outcome(maze, tmp_path, executor):
     path, folder = maze
-    run(path, tmp_path, workers=workers)
+    run(path, tmp_path, executor=executor)
     assert outcomes(tmp_path) == outcomes(folder)
 
 
@@ -72,21 +77,47 @@ def test_a_damaged_block_is_run_again(maze, tmp_path):
     files[3].with_suffix(".json").write_text('{"first": 0')
     files[4].with_suffix(".json").write_text("[]")
     said = []
-    spec = read_study(path)
-    summary = run_study(spec, cells_of(spec), Store(store), How(), Watch(say=said.append))
+    listener = ProgressListener(note=said.append)
+    summary = run_study(study_of(read_study(path)), FolderStore(store), RunOptions(), listener)
     assert len(said) == 5 and all("it is run again" in line for line in said)
     assert not summary.failures and outcomes(store) == outcomes(folder)
 
 
-def test_a_cell_that_fails_is_written_down_and_tried_again(tmp_path):
-    text = MAZE.replace("tests.study.still:dynamics", "broken:dynamics")
-    (tmp_path / "broken.py").write_text("def dynamics(s, a):\n    raise RuntimeError('out of order')\n")
-    sys.path.insert(0, str(tmp_path))
-    try:
-        summary = run(written(tmp_path, text), tmp_path / "store")
-    finally:
-        sys.path.remove(str(tmp_path))
-    assert summary.episodes == 10 * 12  # every row of the broken model is an error row, and it is said
+BROKEN = """
+import sys
+
+def at_once(state, action):
+    raise RuntimeError("out of order")
+
+def in_episodes(state, action):
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals["__name__"] == "wmel.closed_loop.lockstep":
+            raise RuntimeError("out of order")
+        frame = frame.f_back
+    return state
+"""
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A folder with models that break, and studies of them."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield lambda name: written(tmp_path, MAZE.replace("tests.experiments.still:dynamics", f"broken:{name}"))
+    sys.modules.pop("broken", None)
+
+
+def test_a_model_that_breaks_at_its_first_decision_is_refused_with_its_place(broken, tmp_path):
+    with pytest.raises(BadInput, match=r"still/seed-0: .*out of order \(.*broken.py, line 5, in at_once\)"):
+        run(broken("at_once"), tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_cell_that_fails_is_written_down_and_the_rest_goes_on(broken, tmp_path):
+    """One that passes its trial: every row of it is an error row, and it is said."""
+    summary = run(broken("in_episodes"), tmp_path / "store")
+    assert summary.episodes == 10 * 12
     assert len(summary.failures) == 4 * 3 and "every episode broke: RuntimeError: out of order" in summary.failures[0]
     assert len(list((tmp_path / "store" / "cells").rglob("*.parquet"))) == 10 * 3
 
@@ -96,9 +127,7 @@ def test_a_model_that_cannot_be_trained_fails_its_cells_and_the_rest_goes_on(tmp
     path, store = written(tmp_path, text), tmp_path / "store"
     (store / "models").mkdir(parents=True)
     (store / "models").chmod(0o755)
-    cells = cells_of(read_study(path))
-    from wmel.study.cells import trainings_of
-
+    cells = study_of(read_study(path)).cells
     for key in trainings_of(cells):
         (store / "models" / key).write_text("in the way of the folder")
     summary = run(path, store)
@@ -111,6 +140,23 @@ def test_a_model_that_cannot_be_trained_fails_its_cells_and_the_rest_goes_on(tmp
     healed = run(path, store)
     assert healed.episodes == 2 * 4 and healed.trained == 2 and not healed.failures
     assert not list(store.rglob("failed.json"))
+
+
+def test_a_training_that_is_interrupted_ends_the_study_and_is_not_taken_for_a_model(tmp_path, monkeypatch):
+    """A fit stops at Ctrl-C with the weights so far, which are not those of the recipe."""
+    path, store = written(tmp_path, LEARNED), tmp_path / "store"
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    fit = MLPTrainer.fit
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(MLPTrainer, "fit", lambda self, environment, data, progress: fit(self, environment, data, stop))
+        run(path, store)
+    (card,) = store.rglob("card.json")
+    assert json.loads(card.read_text())["fit"]["interrupted"] and not is_whole(card.parent)
+    again = run(path, store)
+    assert again.trained == 2 and not again.failures and is_whole(card.parent)
 
 
 def test_models_are_trained_once(tmp_path):
@@ -197,7 +243,7 @@ def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path,
 
 def test_a_second_process_is_refused_while_the_first_is_at_work(maze, tmp_path, wmel_command):
     path, _ = maze
-    with Store(tmp_path).locked():
+    with FolderStore(tmp_path).locked():
         done = wmel_command("study", str(path), "--output", str(tmp_path))
     assert done.returncode == 2 and "another wmel is at work" in done.stderr
     assert wmel_command("study", str(path), "--output", str(tmp_path), "--limit", "1").returncode == 0
@@ -215,7 +261,9 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_worker(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130 and "wmel: interrupted" in err and "Traceback" not in err
-    stored, _ = zip(*(Store(tmp_path / "store").blocks(cell) for cell in cells_of(read_study(path))), strict=True)
+    stored, _ = zip(
+        *(FolderStore(tmp_path / "store").blocks(cell) for cell in study_of(read_study(path)).cells), strict=True
+    )
     assert sum(map(len, stored)) >= 3
 
 
@@ -273,7 +321,7 @@ def test_a_block_that_lies_is_damage_and_is_run_again(maze, tmp_path, wmel_comma
 
 
 @pytest.mark.parametrize(
-    "change", [{"cells": []}, {"cells": 3}, {"name": 4}, {"about": None}, {"format": 2}, {"anytime": "perhaps"}]
+    "change", [{"cells": []}, {"cells": 3}, {"name": 4}, {"about": None}, {"format": 3}, {"anytime": "perhaps"}]
 )
 def test_a_manifest_that_lies_is_refused(maze, tmp_path, wmel_command, change):
     _, folder = maze
@@ -306,11 +354,11 @@ name = "maze_toy"
 
 [[models]]
 name = "still"
-object = "tests.study.still:dynamics"
+object = "tests.experiments.still:dynamics"
 
 [[models]]
 name = "truth"
-object = "tests.study.truth:model"
+object = "tests.experiments.truth:model"
 
 [[planners]]
 name = "random-shooting"
@@ -326,11 +374,11 @@ def test_an_anytime_study_can_go_on_and_is_never_read_as_one_of_fixed_size(tmp_p
     first = run(path, store, anytime=True)
     assert first.episodes < 4 * 120 and run(path, store, anytime=True).episodes == 0
     run(path, store, limit=1)  # does not make it a study of fixed size
-    assert Store(store).manifest().anytime
+    assert FolderStore(store).manifest().anytime
     assert wmel_command("report", str(store)).returncode == 0
     gaps = json.loads((store / "results.json").read_text())["comparisons"][0]["gaps"]
     assert gaps["still"]["gap_method"] == gaps["truth"]["gap_method"] == "confidence sequence"
     assert gaps["still"]["n_episodes_learned"] == 20 and gaps["truth"]["n_episodes_learned"] > 20
     assert gaps["truth"]["claims"] is None and gaps["truth"]["relative_loss"]["value"] is None
     run(path, store)  # nothing is left out any more
-    assert not Store(store).manifest().anytime
+    assert not FolderStore(store).manifest().anytime

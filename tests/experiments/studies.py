@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from wmel.study.store import Store
+from wmel.experiments.folder_store import FolderStore
 
 MAZE = """
 name = "maze"
@@ -21,7 +21,7 @@ name = "maze_toy"
 
 [[models]]
 name = "still"
-object = "tests.study.still:dynamics"
+object = "tests.experiments.still:dynamics"
 
 [[planners]]
 name = "random-shooting"
@@ -61,8 +61,8 @@ def started(path: Path, folder: Path, *options: str) -> subprocess.Popen:
     """`wmel study` in a process group of its own, which heeds Ctrl-C."""
     command = [
         sys.executable,
-        "-c",
-        "from wmel.cli.main import main; main()",
+        "-m",
+        "wmel",
         "study",
         str(path),
         "--output",
@@ -80,8 +80,8 @@ def started(path: Path, folder: Path, *options: str) -> subprocess.Popen:
 
 def outcomes(folder: Path) -> dict[str, bytes]:
     """By cell, its stored rows without what is measured, as bytes; blocks in order."""
-    store, found = Store(folder), {}
-    for cell in (said.cell for said in store.manifest().cells):
+    store, found = FolderStore(folder), {}
+    for cell in store.manifest().cells:
         blocks, wrong = store.blocks(cell)
         assert not wrong
         rows = pl.concat([pl.read_parquet(block.rows) for block in blocks]).drop("planning_latencies_ms")

@@ -1,12 +1,14 @@
-"""What a study's folder holds: cell by cell with its run, or as tables."""
+"""What a store holds: cell by cell with its run, or as tables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wmel.contract.cell import Cell, CellResult
+from wmel.analysis.coverage import Coverage, joined_coverage
+from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
-from wmel.study.store import Store, StoredBlock, rows_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.store import Store, StoredBlock, run_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +20,28 @@ class LoadedStudy:
     anytime: bool
     results: list[CellResult]
     damaged: list[str]  # what is wrong with files that were left out
+    metrics: tuple[str, ...] = ()
+    readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
+    coverage: dict[str, Coverage] = field(default_factory=dict)  # by the key of a cell
 
 
-def load_study(folder: Path, *, rewards: bool = False) -> LoadedStudy:
-    """Every cell of a study with what is stored of it; the rewards of steps only if asked for."""
-    store = Store(folder)
+def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStudy:
+    """Every cell of a study with what is stored of it; the rewards of steps only if they are needed."""
+    store = FolderStore(Path(store)) if isinstance(store, Path | str) else store
     manifest = store.manifest()
     damaged: list[str] = []
-    results = [cell_result(store, said.cell, damaged, rewards=rewards) for said in manifest.cells]
-    return LoadedStudy(manifest.name, manifest.about, manifest.anytime, results, damaged)
+    results = [cell_result(store, cell, damaged, rewards=rewards) for cell in manifest.cells]
+    covered = {cell.key: cell_coverage(store, cell) for cell in manifest.cells}
+    return LoadedStudy(
+        manifest.name,
+        manifest.about,
+        manifest.anytime,
+        results,
+        damaged,
+        manifest.metrics,
+        [(cell, store.reading(cell)) for cell in manifest.diagnostics],
+        {key: found for key, found in covered.items() if found is not None},
+    )
 
 
 def leading(blocks: list[StoredBlock]) -> list[StoredBlock]:
@@ -50,13 +65,18 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
     if not blocks:
         return CellResult(cell, None, cell.episodes, reason)
     try:
-        table = rows_of(blocks, cell.episodes, rewards=rewards)
-        run = blocks[0].said.run.run(table)
+        run = run_of(blocks, cell.episodes, rewards=rewards)
     except BadRecord as error:
-        damaged.append(f"{blocks[0].rows.parent}: {error}")
+        damaged.append(f"{cell.name}: {error}")
         return CellResult(cell, None, cell.episodes, str(error))
-    missing = cell.episodes - len(table)
+    missing = cell.episodes - len(run.table)
     return CellResult(cell, run, missing, reason if missing else None)
+
+
+def cell_coverage(store: Store, cell: Cell) -> Coverage | None:
+    """Where the stored episodes of a cell went; None where there is no axis to be covered."""
+    found = [block.coverage for block in leading(store.blocks(cell)[0]) if block.coverage is not None]
+    return joined_coverage(found) if found else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +94,9 @@ class StudyTables:
         return StudyTables(episodes, cells)
 
 
-def load(folder: Path | str) -> StudyTables:
-    """The rows and cells of a study's folder as polars tables."""
-    from wmel.study.frames import cells_frame, episodes_frame
+def study_tables(store: Store) -> StudyTables:
+    """The rows and cells of a store as polars tables."""
+    from wmel.experiments.frames import cells_frame, episodes_frame
 
-    store = Store(Path(folder))
-    cells = [said.cell for said in store.manifest().cells]
+    cells = store.manifest().cells
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))

@@ -1,19 +1,20 @@
-"""Anytime studies: pairs are added round by round until each gap is decided or hardly can be."""
+"""Anytime runs: pairs are added round by round until each gap is decided or the maximum is reached."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from wmel.analysis.labels import DECIDED
 from wmel.analysis.study_arms import study_comparisons
-from wmel.closed_loop.comparison import DECIDED
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
-from wmel.study.build import Block, Places
-from wmel.study.load import cell_result
-from wmel.study.plan import missing_blocks
-from wmel.study.store import Store
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.jobs import Block
+from wmel.experiments.load import cell_result
+from wmel.experiments.missing import missing_blocks
+from wmel.experiments.store import Store
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class SeedsOfArm:
     """The cells of one arm of a setting, seed by seed: its episodes stand in one row."""
 
     cells: list[Cell]
@@ -22,18 +23,18 @@ class Arm:
     def episodes(self) -> int:
         return sum(cell.episodes for cell in self.cells)
 
-    def blocks(self, store: Store, places: Places, first: int, last: int) -> list[Block]:
+    def blocks(self, store: Store, paths: ModelPaths, first: int, last: int) -> list[Block]:
         """What is not stored of its episodes from `first` up to `last`."""
         found, before = [], 0
         for cell in self.cells:
             begin, until = max(0, first - before), min(cell.episodes, last - before)
             if begin < until:
-                found += missing_blocks(store, cell, places, until - begin, first=begin, last=until)
+                found += missing_blocks(store, cell, paths, until - begin, first=begin, last=until)
             before += cell.episodes
         return found
 
 
-def rounds(store: Store, cells: list[Cell], places: Places, size: int) -> Iterator[list[Block]]:
+def rounds(store: Store, cells: list[Cell], paths: ModelPaths, size: int) -> Iterator[list[Block]]:
     """The blocks of each round in turn; the next is made up when those of the last are stored."""
     undecided = _arms(cells)
     longest = max((arm.episodes for arm in undecided.values()), default=0)
@@ -47,20 +48,20 @@ def rounds(store: Store, cells: list[Cell], places: Places, size: int) -> Iterat
         ]
         if not wanted:
             return
-        yield [block for arm in wanted for block in arm.blocks(store, places, first, first + size)]
+        yield [block for arm in wanted for block in arm.blocks(store, paths, first, first + size)]
         results = [cell_result(store, cell) for arm in wanted for cell in arm.cells]
         undecided = {key: arm for key, arm in undecided.items() if not _is_decided(key, results)}
 
 
-def _arms(cells: list[Cell]) -> dict[tuple[str, str], Arm]:
-    keys = dict.fromkeys((cell.setting, cell.arm) for cell in cells)
-    return {key: Arm([cell for cell in cells if (cell.setting, cell.arm) == key]) for key in keys}
+def _arms(cells: list[Cell]) -> dict[tuple[str, str], SeedsOfArm]:
+    keys = dict.fromkeys((cell.setting, cell.arm.name) for cell in cells)
+    return {key: SeedsOfArm([cell for cell in cells if (cell.setting, cell.arm.name) == key]) for key in keys}
 
 
 def _is_decided(key: tuple[str, str], results: list[CellResult]) -> bool:
     setting, name = key
     if name in (ORACLE, FLOOR):
         return False
-    mine = [one for one in results if one.cell.setting == setting and one.cell.arm in (name, ORACLE)]
+    mine = [one for one in results if one.cell.setting == setting and one.cell.arm.name in (name, ORACLE)]
     compared = study_comparisons(mine, anytime=True).comparisons
     return bool(compared) and name in compared[0].arms.learned and compared[0].arms.verdict(name).label in DECIDED

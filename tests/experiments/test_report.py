@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.study.studies import LEARNED, MAZE, written
-from tests.study.test_run import run
+from tests.experiments.studies import LEARNED, MAZE, written
+from tests.experiments.test_run import run
 from wmel import load
 from wmel.analysis.cpg import counterfactual_planning_gap
 from wmel.analysis.pooled_gap import pooled_gap
-from wmel.analysis.study_arms import pooled, study_comparisons
+from wmel.analysis.study_arms import study_comparisons
+from wmel.contract.run import pooled
 from wmel.errors import BadInput
-from wmel.study.load import load_study
+from wmel.experiments.load import load_study
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_seeds_are_pooled_arm_by_arm(learned):
 def test_retrained_models_make_two_claims(learned):
     loaded = load_study(learned)
     (comparison,) = study_comparisons(loaded.results).comparisons
-    runs = {(one.cell.arm, one.cell.seed): one.run for one in loaded.results}
+    runs = {(one.cell.arm.name, one.cell.seed): one.run for one in loaded.results}
     expected = pooled_gap([(runs["oracle", seed], runs["mlp", seed]) for seed in (0, 1)])
     assert comparison.claims("mlp") == expected
     assert expected.this_training_recipe.n == 2 and expected.these_checkpoints.n == 8
@@ -53,7 +54,7 @@ def test_retrained_models_make_two_claims(learned):
     ],
 )
 def test_pooling_refuses_what_does_not_belong_together(learned, change, words):
-    runs = [one.run for one in load_study(learned).results if one.cell.arm == "oracle"]
+    runs = [one.run for one in load_study(learned).results if one.cell.arm.name == "oracle"]
     assert len(pooled(runs).table) == 8
     with pytest.raises(BadInput, match="cannot be pooled") as refusal:
         pooled([runs[0], replace(runs[1], **change)])
@@ -64,7 +65,7 @@ def test_a_mismatch_in_the_store_is_reported_and_the_rest_goes_on(learned, tmp_p
     shutil.copytree(learned, tmp_path / "store")
     for file in (tmp_path / "store").rglob("0*.json"):
         said = json.loads(file.read_text())
-        if said["cell"]["arm"] == "mlp" and said["cell"]["seed"] == 1:
+        if said["cell"]["arm"]["name"] == "mlp" and said["cell"]["seed"] == 1:
             said["run"]["versions"]["numpy"] = "0.1"
             file.write_text(json.dumps(said))
     done = wmel_command("report", str(tmp_path / "store"))
@@ -105,9 +106,8 @@ def test_rows_are_polars_tables(learned):
 
 def test_rows_are_pandas_tables_where_pandas_is(learned):
     pytest.importorskip("pandas")
-    frames = load(str(learned)).to_pandas()
-    assert list(frames.cells["key"]) == load(Path(learned)).cells["key"].to_list()
-    assert len(frames.episodes) == 24
+    rows = load(str(learned)).to_pandas()
+    assert len(rows) == 24 and set(rows["key"]) == set(load(Path(learned)).cells["key"])
 
 
 REWARDED = """
@@ -157,8 +157,8 @@ def test_another_criterion_needs_no_run(tmp_path, wmel_command):
 
 
 def test_a_table_survives_parquet(learned):
-    from wmel.episodes import COLUMNS
-    from wmel.study.parquet import frame_of, table_of
+    from wmel.experiments.parquet import frame_of, table_of
+    from wmel.schema import COLUMNS
 
     table = load_study(learned).results[1].run.table
     rewards = np.full(len(table), None)

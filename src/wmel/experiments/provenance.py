@@ -1,5 +1,6 @@
 """What rows were made with: versions, machine, code. It does not decide what they are, and says when it has changed."""
 
+import ast
 import inspect
 import platform
 import subprocess
@@ -11,47 +12,62 @@ from typing import Any
 
 import wmel
 from wmel import catalog
-from wmel.contract.cell import Cell
+from wmel.contract.cell import Cell, Diagnostic
 from wmel.contract.run import Run
 from wmel.errors import WmelError
-from wmel.registry import Registry
+from wmel.parts import Registry
 from wmel.threads import threads
+from wmel.versions import versions_in_use
 
 ROOT = Path(wmel.__file__).parent
-LOOP = ("arrays.py", "episodes.py", "randomness.py", "contract", "closed_loop", "models", "policies")
+LOOP = ("arrays.py", "schema.py", "randomness.py", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
 COMPARED = ("versions", "code", "weights", "device")  # of which a difference is named when a study goes on
 
 
-def provenance(cell: Cell, run: Run) -> dict[str, Any]:
-    """Of a run of a cell."""
+def provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | None = None) -> dict[str, Any]:
+    """Of a run of a cell, or of a reading, which has none."""
     return {
-        "versions": dict(run.versions),
+        "versions": versions_in_use() if run is None else dict(run.versions),
         "code": code_of(cell),
-        "weights": run.policy_settings.get("weights"),
+        "weights": weights if run is None else run.policy_settings.get("weights"),
         "machine": {"cpu": _cpu()[0], "flags": _cpu()[1], "system": platform.platform(), "threads": threads()},
         "git": _git(),
     }
 
 
-def code_of(cell: Cell) -> dict[str, str]:
-    """Hashes of the code that makes the rows of a cell: packages of wmel, and the files of parts from elsewhere."""
-    packages = ("loop", "environments", "planners", "objectives", "perturbations")
-    learned = cell.model is not None and "trainer" in cell.model
-    own = {package: _package_hash(package) for package in (*packages, *(("training",) if learned else ()))}
-    named: list[tuple[str, Registry, str | None]] = [
-        ("environment", catalog.ENVIRONMENTS, cell.environment),
-        ("planner", catalog.PLANNERS, None if cell.planner is None else cell.planner["name"]),
-        ("objective", catalog.OBJECTIVES, cell.objective),
-        ("perturbation", catalog.PERTURBATIONS, cell.perturbation),
-        ("model", catalog.MODELS, None if cell.model is None else cell.model.get("object")),
-    ]
+def code_of(cell: Cell | Diagnostic) -> dict[str, str]:
+    """Hashes of the code that makes the result of a cell: packages of wmel, and the files of parts from elsewhere."""
+    named, model = _parts_of(cell)
+    packages = ["loop", "environments", "planners", "objectives", "perturbations"]
+    packages += ["training"] if model is not None and "trainer" in model else []
+    packages += ["diagnostics"] if isinstance(cell, Diagnostic) else []
+    own = {package: _package_hash(package) for package in packages}
     foreign = {
-        kind: _source_hash(registry, name)
-        for kind, registry, name in named
+        registry.kind: _source_hash(registry, name)
+        for registry, name in named
         if name is not None and name not in registry.built_in
     }
     return own | {kind: digest for kind, digest in foreign.items() if digest is not None}
+
+
+def _parts_of(cell: Cell | Diagnostic) -> tuple[list[tuple[Registry, str | None]], Mapping[str, Any] | None]:
+    """The parts that a cell names, and its model."""
+    if isinstance(cell, Diagnostic):
+        named = [(catalog.ENVIRONMENTS, cell.environment), (catalog.OBJECTIVES, cell.objective)]
+        model = cell.model
+    else:
+        task, arm = cell.task, cell.arm
+        named = [
+            (catalog.ENVIRONMENTS, task.environment),
+            (catalog.PERTURBATIONS, task.perturbation),
+            (catalog.PLANNERS, arm.planner),
+            (catalog.OBJECTIVES, arm.objective),
+            (catalog.POLICIES, arm.policy),
+        ]
+        model = arm.model
+    names = [(registry, None if part is None else part["name"]) for registry, part in named]
+    return [*names, (catalog.MODELS, None if model is None else model.get("object"))], model
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -73,12 +89,28 @@ def _short(value: Any) -> str:
 
 @cache
 def _package_hash(package: str) -> str:
-    """Of the files of a package of wmel; `loop` is all that runs the others."""
-    digest = sha256()
-    for place in LOOP if package == "loop" else (package,):
-        for path in sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place]:
-            digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
+    """Of the definitions in a package of wmel, wherever they stand in it; `loop` is all that runs the others.
+
+    Moving a definition, or a comment, changes nothing; what decides rows does.
+    """
+    definitions = sorted(
+        sha256(ast.unparse(one).encode()).hexdigest()
+        for place in (LOOP if package == "loop" else (package,))
+        for path in (sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place])
+        for one in _definitions(ast.parse(path.read_bytes()))
+    )
+    return sha256("".join(definitions).encode()).hexdigest()
+
+
+def _definitions(module: ast.Module) -> list[ast.stmt]:
+    """What a module defines, without imports and docstrings."""
+    for node in ast.walk(module):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            first.value = ast.Constant("")
+    imports = (ast.Import, ast.ImportFrom, ast.Expr)
+    return [one for one in module.body if not isinstance(one, imports)]
 
 
 def _source_hash(registry: Registry, name: str) -> str | None:

@@ -6,23 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.study.studies import LEARNED, MAZE, written
+from tests.experiments.studies import LEARNED, MAZE, written
+from wmel import catalog
 from wmel.errors import WmelError
-from wmel.study.build import Places
-from wmel.study.cells import cells_of, trainings_of
-from wmel.study.check import check_cells
-from wmel.study.spec import read_study
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.check import check_cells
+from wmel.experiments.expand import study_of, trainings_of
+from wmel.experiments.spec import read_study
 
 PAPER = sorted((Path(__file__).parents[2] / "studies" / "paper").glob("*.toml"))
 
 
 def test_sweeps_and_seeds_spread_out_to_cells(tmp_path):
-    cells = cells_of(read_study(written(tmp_path, MAZE)))
+    cells = study_of(read_study(written(tmp_path, MAZE))).cells
     assert len(cells) == 2 * (1 + 2 * 2)  # seeds x (floor + horizons x (oracle, model))
     assert len({cell.key for cell in cells}) == len(cells)
-    assert {cell.labels.get("plan_horizon") for cell in cells if cell.planner} == {5, 10}
+    assert {cell.labels.get("plan_horizon") for cell in cells if cell.arm.planner} == {5, 10}
     oracle, learned = (
-        [cell for cell in cells if cell.arm == arm and cell.labels.get("plan_horizon") == 5]
+        [cell for cell in cells if cell.arm.name == arm and cell.labels.get("plan_horizon") == 5]
         for arm in ("oracle", "still")
     )
     assert [cell.setting for cell in oracle] == [cell.setting for cell in learned]
@@ -30,7 +31,7 @@ def test_sweeps_and_seeds_spread_out_to_cells(tmp_path):
 
 def test_the_key_of_a_cell_is_of_what_decides_its_rows(tmp_path):
     def keys(text):
-        return {cell.key for cell in cells_of(read_study(written(tmp_path, text)))}
+        return {cell.key for cell in study_of(read_study(written(tmp_path, text))).cells}
 
     assert keys(MAZE) == keys(MAZE.replace("episodes = 12", "episodes = 30").replace('name = "maze"', 'name = "x"'))
     assert keys(MAZE) == keys(MAZE.replace("block = 5", "block = 7"))
@@ -38,46 +39,45 @@ def test_the_key_of_a_cell_is_of_what_decides_its_rows(tmp_path):
 
 
 def test_retrained_models_go_with_the_episodes_of_their_seed(tmp_path):
-    cells = [cell for cell in cells_of(read_study(written(tmp_path, LEARNED))) if cell.arm == "mlp"]
-    assert [(cell.seed, cell.model["settings"]["seed"]) for cell in cells] == [(0, 0), (1, 1)]
+    cells = [cell for cell in study_of(read_study(written(tmp_path, LEARNED))).cells if cell.arm.name == "mlp"]
+    assert [(cell.seed, cell.arm.model["trainer"]["seed"]) for cell in cells] == [(0, 0), (1, 1)]
     assert len(trainings_of(cells)) == 2
 
 
 def test_kept_checkpoints_are_arms_of_one_training(tmp_path):
     text = LEARNED.replace("epochs = 20", "checkpoints = [1, 20]")
-    cells = cells_of(read_study(written(tmp_path, text)))
-    assert {cell.arm for cell in cells} == {"random", "oracle", "mlp@1", "mlp@20"}
+    cells = study_of(read_study(written(tmp_path, text))).cells
+    assert {cell.arm.name for cell in cells} == {"random", "oracle", "mlp@1", "mlp@20"}
     assert len(trainings_of(cells)) == 2 * 2
     keys = {cell.key for cell in cells}
-    more = cells_of(read_study(written(tmp_path, LEARNED.replace("epochs = 20", "checkpoints = [20, 5, 1]"))))
+    more = study_of(read_study(written(tmp_path, LEARNED.replace("epochs = 20", "checkpoints = [20, 5, 1]")))).cells
     assert keys < {cell.key for cell in more}  # adding one leaves the others alone
 
 
 def test_weights_after_some_epochs_are_those_of_a_training_that_long():
     """What makes `checkpoints` a sweep over epochs."""
-    from wmel import catalog
-    from wmel.training.recipes import gathered, recipe, trained
 
     world = catalog.environment("dmc_cartpole")
-    seen = {}
-    for epochs in (3, 6):
-        how = recipe(world, "mlp", transitions=200, episode_steps=50, epochs=epochs)
-        seen[epochs] = trained(world, how, gathered(world, how)).model.spec.weights
-    again = recipe(world, "mlp", transitions=200, episode_steps=50, epochs=3)
-    assert seen[3] == trained(world, again, gathered(world, again)).model.spec.weights != seen[6]
+
+    def weights(epochs):
+        trainer = catalog.TRAINERS.build("mlp", transitions=200, episode_steps=50, epochs=epochs).resolve(world)
+        return trainer.learn(world, trainer.gather(world)).model.spec.weights
+
+    three = weights(3)
+    assert three == weights(3) != weights(6)
 
 
 def test_defaults_written_out_are_the_same_cells(tmp_path):
     def keys(text):
-        return {cell.key for cell in cells_of(read_study(written(tmp_path, text)))}
+        return {cell.key for cell in study_of(read_study(written(tmp_path, text))).cells}
 
     assert keys(MAZE.replace("candidates = 20", "candidates = 50")) == keys(MAZE.replace("candidates = 20\n", ""))
 
 
 def test_a_checkpoint_is_known_by_what_it_holds(tmp_path):
     def keys():
-        text = MAZE.replace('object = "tests.study.still:dynamics"', 'checkpoint = "model"')
-        return {cell.key for cell in cells_of(read_study(written(tmp_path, text))) if cell.arm == "still"}
+        text = MAZE.replace('object = "tests.experiments.still:dynamics"', 'checkpoint = "model"')
+        return {cell.key for cell in study_of(read_study(written(tmp_path, text))).cells if cell.arm.name == "still"}
 
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights.safetensors").write_bytes(b"weights")
@@ -95,17 +95,17 @@ def of_checkpoint(tmp_path):
     (tmp_path / "model" / "card.json").write_text("{}")
 
     def cells(*lines: str):
-        text = MAZE.replace('object = "tests.study.still:dynamics"', "\n".join(['checkpoint = "model"', *lines]))
-        return [cell for cell in cells_of(read_study(written(tmp_path, text))) if cell.model is not None]
+        text = MAZE.replace('object = "tests.experiments.still:dynamics"', "\n".join(['checkpoint = "model"', *lines]))
+        return [cell for cell in study_of(read_study(written(tmp_path, text))).cells if cell.arm.model is not None]
 
     return cells
 
 
 def test_keys_that_results_are_stored_by_stay(tmp_path, of_checkpoint):
-    stored = ["6d6657dc4a4ceaf9", "1ee7b0092a023604", "668755db6cb070fc", "311dcd7c2bceb99b"]
+    stored = ["e8ee03d2382ebd71", "8f6b9bea1ec93843", "cbd11d1a30ed366e", "a20726433a8f4e23"]
     assert [cell.key for cell in of_checkpoint()] == stored
-    learned = cells_of(read_study(written(tmp_path, LEARNED)))
-    assert [cell.key for cell in learned if cell.arm == "mlp"] == ["bdaef7bce6359992", "13e9cd4a1a05cfcb"]
+    learned = study_of(read_study(written(tmp_path, LEARNED))).cells
+    assert [cell.key for cell in learned if cell.arm.name == "mlp"] == ["899636c4d861427c", "3cec07dd062898e3"]
 
 
 def test_how_a_model_imagines_and_acts_is_part_of_its_cells_and_not_of_their_setting(of_checkpoint):
@@ -125,16 +125,16 @@ def test_how_a_model_imagines_and_acts_is_part_of_its_cells_and_not_of_their_set
 
 def test_ways_to_imagine_can_be_swept_with_a_training_of_their_own_for_none(tmp_path):
     text = LEARNED.replace("epochs = 20", "epochs = 20\nrollout = { sweep = ['latent', 'decoded'] }")
-    cells = cells_of(read_study(written(tmp_path, text)))
-    assert {cell.arm for cell in cells} == {"random", "oracle", "mlp[rollout=latent]", "mlp[rollout=decoded]"}
+    cells = study_of(read_study(written(tmp_path, text))).cells
+    assert {cell.arm.name for cell in cells} == {"random", "oracle", "mlp[rollout=latent]", "mlp[rollout=decoded]"}
     assert len(trainings_of(cells)) == 2  # of the two seeds
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_every_study_of_the_documents_can_be_run(path):
-    cells = cells_of(read_study(path))
-    check_cells(cells, Places(path.parent, path.parent))
-    assert {"oracle", "random"} < {cell.arm for cell in cells}
+    cells = study_of(read_study(path)).cells
+    check_cells(cells, ModelPaths(path.parent, path.parent), needs_criterion=True)
+    assert {"oracle", "random"} < {cell.arm.name for cell in cells}
 
 
 def before_planners(text):
@@ -151,34 +151,52 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
     [
         (("episodes = 12", "episodes = 0"), "episodes: input should be greater than 0, got 0"),
         (("episodes = 12", "episodes = 'many'"), "episodes: input should be a valid integer"),
-        (("episodes = 12", "epsodes = 12"), "epsodes: extra inputs are not permitted; known: name, about"),
+        (
+            ("episodes = 12", "epsodes = 12"),
+            "epsodes: extra inputs are not permitted; did you mean 'episodes'?",
+        ),
         (("seeds = [0, 1]", "seeds = [0, 0]"), "seeds: each may be given once"),
-        (("seeds = [0, 1]", "seeds = [10000]"), "seeds.0: input should be less than 10000"),
+        (("seeds = [0, 1]", "seeds = [10000]"), "seeds.0: must be 0 to 9999"),
         (('name = "maze_toy"', 'name = "maze_toi"'), "did you mean 'maze_toy'?"),
-        (("plan_horizon = {", "plan_horizn = {"), "planners[0].plan_horizn: extra inputs are not permitted"),
+        (
+            ("plan_horizon = {", "plan_horizn = {"),
+            "has no setting 'plan_horizn'; did you mean 'plan_horizon'?",
+        ),
         (("[5, 10]", "[]"), "planners[0].plan_horizon.sweep: a list of at least one value"),
-        (("[5, 10]", "[5, 'ten']"), "planners[0].plan_horizon: input should be a valid integer, got 'ten'"),
+        (("[5, 10]", "[5, 'ten']"), "plan_horizon must be a whole number of at least 1, got 'ten'"),
         (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is one of checkpoint, object and trainer"),
-        (('object = "tests.study.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
-        (('object = "tests.study.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
+        (('object = "tests.experiments.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
+        (('object = "tests.experiments.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
         (('name = "still"', 'name = "oracle"'), "is kept for an arm that is always there"),
         (('name = "maze"', 'name = "maze'), "is not TOML: Illegal character '\\n' (at line 2, column 13)"),
         (("[[planners]]", "[planners]"), "planners: write each as a [[planners]] table"),
         (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one is needed"),
-        (("candidates = 20", "candidates = nan"), "planners[0].candidates"),
+        (
+            ("candidates = 20", "candidates = nan"),
+            "candidates must be a whole number of at least 1, got nan",
+        ),
         (('name = "random-shooting"', 'name = "ceem"'), "did you mean 'cem'?"),
-        (before_planners("[[perturbations]]\nname = 'drop-nxt-1'"), "perturbations[0].name: no perturbation"),
-        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0].success: 'often' is no criterion"),
+        (
+            before_planners("[[perturbations]]\nname = 'drop-nxt-1'"),
+            "perturbations[0]: no perturbation named",
+        ),
+        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0]: 'often' is no criterion"),
         (before_planners("[[models]]\nname = 'still'\ntrainer = 'mlp'"), "two are called 'still'"),
-        (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives: no objective named 'uprigt'"),
+        (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives[0]: no objective named 'uprigt'"),
         (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
-        (('object = "tests.study.still:dynamics"', BOTH), "leave out epochs"),
+        (('object = "tests.experiments.still:dynamics"', BOTH), "leave out epochs"),
         (('object = "', 'rollout = "decoded"\nobject = "'), "rollout belongs to a checkpoint or a trainer"),
-        (('object = "tests.study.still:dynamics"', DECODED), "a model of kind mlp imagines in one way"),
-        (('object = "tests.study.still:dynamics"', SPOKEN), "models[0].rollout: input should be 'latent' or 'decoded'"),
+        (('object = "tests.experiments.still:dynamics"', DECODED), "a model of kind mlp imagines in one way"),
+        (
+            ('object = "tests.experiments.still:dynamics"', SPOKEN),
+            "a model of kind mlp imagines in one way: leave out rollout 'spoken'",
+        ),
         (('object = "', 'policy = "prior"\nobject = "'), "still/seed-0: dynamics has no policy of its own"),
         (('object = "', 'policy = "native"\nobject = "'), "native needs an object with the four methods"),
-        (('object = "', 'policy = "cem"\nobject = "'), "models[0].policy: input should be 'native' or 'prior'"),
+        (
+            ('object = "', 'policy = "cem"\nobject = "'),
+            "models[0]: no policy named 'cem'; known: ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(wmel_command, tmp_path, change, words):
@@ -249,8 +267,8 @@ def test_no_mutation_of_a_study_file_is_a_traceback(tmp_path):
         path = tmp_path / "study.toml"
         path.write_text(text)
         try:
-            cells = cells_of(read_study(path))
-            check_cells(cells[:6], Places(tmp_path, tmp_path))
+            cells = study_of(read_study(path)).cells
+            check_cells(cells[:6], ModelPaths(tmp_path, tmp_path), needs_criterion=True)
         except WmelError as error:
             refused += 1
             assert str(error).strip()
@@ -262,7 +280,7 @@ def test_a_study_is_refused_before_it_fills_the_memory(tmp_path):
     text = MAZE.replace("seeds = [0, 1]", many).replace("[5, 10]", str(list(range(1, 200))))
     assert tomllib.loads(text)
     with pytest.raises(WmelError, match="are the most"):
-        cells_of(read_study(written(tmp_path, text)))
+        study_of(read_study(written(tmp_path, text)))
 
 
 def test_a_checkpoint_for_each_seed_goes_with_the_episodes_of_its_seed(tmp_path):
@@ -273,9 +291,9 @@ def test_a_checkpoint_for_each_seed_goes_with_the_episodes_of_its_seed(tmp_path)
             path.write_text(text)
     model = '[[models]]\nname = "td"\ncheckpoint = "td-seed{seed}"\nseeds = [0, 1]\n'
     text = LEARNED[: LEARNED.index("[[models]]")] + model + LEARNED[LEARNED.index("[[planners]]") :]
-    cells = [cell for cell in cells_of(read_study(written(tmp_path, text))) if cell.arm == "td"]
-    assert [(cell.seed, cell.model["checkpoint"]) for cell in cells] == [(0, "td-seed0"), (1, "td-seed1")]
-    assert cells[0].model["files"] != cells[1].model["files"]
+    cells = [cell for cell in study_of(read_study(written(tmp_path, text))).cells if cell.arm.name == "td"]
+    assert [(cell.seed, cell.arm.model["checkpoint"]) for cell in cells] == [(0, "td-seed0"), (1, "td-seed1")]
+    assert cells[0].arm.model["files"] != cells[1].arm.model["files"]
     with pytest.raises(WmelError, match=r"\{seed\} in its name\) needs seeds"):
         read_study(written(tmp_path, text.replace("seeds = [0, 1]\n[[pl", "[[pl")))
     with pytest.raises(WmelError, match=r"need \{seed\} in its name"):

@@ -1,0 +1,132 @@
+"""From data to parts: environments, policies, models, trainers and diagnostics, built once in a process."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from wmel import catalog
+from wmel.contract.cell import Arm, Diagnostic, Part, training_of
+
+WORLDS, MODELS = 16, 8  # environments and models a process keeps
+CHECKPOINTS = "checkpoints"  # where a training keeps those on the way
+
+
+@dataclass(frozen=True)
+class ModelPaths:
+    """Where models are: those of the store by key, others relative to the study file; and their device."""
+
+    models: Path
+    folder: Path
+    device: str = "cpu"
+    objects: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)  # live ones, by name
+    moved: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)  # key -> folder of old stores
+
+    def folder_of(self, environment: Part, model: Mapping[str, Any] | None) -> Path | None:
+        """Where the checkpoint of a model is or will be; None where it has none."""
+        if model is None or "object" in model or "given" in model:
+            return None
+        if "checkpoint" in model:
+            return self.folder / model["checkpoint"]
+        training = training_of(environment, model)
+        assert training is not None
+        home = self.models / self.moved.get(training.key, training.key)
+        return home if model.get("at") is None else home / CHECKPOINTS / f"{model['at']:07d}"
+
+    def device_of(self, environment: Part, model: Mapping[str, Any] | None) -> str:
+        """The kind of device a model is on; only checkpoints leave the CPU."""
+        return "cpu" if self.folder_of(environment, model) is None else self.device.partition(":")[0]
+
+
+def build_environment(part: Part, paths: ModelPaths) -> Any:
+    """An environment, once in this process."""
+    if part.get("given"):
+        return paths.objects[part["name"]]
+    return _environment(json.dumps(part, sort_keys=True))
+
+
+@lru_cache(WORLDS)
+def _environment(part: str) -> Any:
+    name, settings = catalog.name_and_settings(json.loads(part), "environment")
+    return catalog.environment(name, **settings)
+
+
+def build_policy(arm: Arm, world: Any, model: Any, paths: ModelPaths) -> Any:
+    """The policy of an arm over a model; None for the oracle."""
+    given = {} if model is None else {"model": model}
+    name, settings = _part(arm.policy or arm.planner, paths)
+    if arm.policy is not None:
+        return name if arm.policy.get("given") else catalog.policy(name, world, **settings, **given)
+    if arm.objective is not None:
+        objective, own = _part(arm.objective, paths)
+        settings["objective"] = {"name": objective, **own} if isinstance(objective, str) else objective
+    return catalog.policy(name, world, execute=arm.execute, **settings, **given)
+
+
+def _part(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
+    """The name of a part and its settings; a live one is itself."""
+    assert part is not None, "an arm has a policy or a planner"
+    if part.get("given"):
+        return paths.objects[part["name"]], {}
+    return catalog.name_and_settings(part, "part")
+
+
+def build_model(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> Any:
+    """A model, a checkpoint once in this process; None for the oracle."""
+    if model is None:
+        return None
+    if "given" in model:
+        return paths.objects[model["given"]]
+    if "object" in model:
+        return catalog.MODELS.load(model["object"])
+    folder = paths.folder_of(environment, model)
+    assert folder is not None
+    if environment.get("given"):
+        from wmel.training.restore import restore  # torch is needed only here
+
+        return restore(folder, paths.objects[environment["name"]], paths.device, model.get("rollout"))
+    stamps = tuple(_stamp(folder / name) for name in ("card.json", "weights.safetensors"))
+    return _model(folder, stamps, json.dumps(environment, sort_keys=True), paths.device, model.get("rollout"))
+
+
+@lru_cache(MODELS)
+def _model(folder: Path, stamps: tuple[Any, ...], environment: str, device: str, rollout: str | None) -> Any:
+    from wmel.training.restore import restore  # torch is needed only here
+
+    return restore(folder, _environment(environment), device, rollout)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """When a file was written, and its size; None where there is none."""
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_size
+
+
+def build_trainer(part: Part, paths: ModelPaths) -> Any:
+    """A trainer; a folder of stored episodes is relative to the study file."""
+    name, settings = catalog.name_and_settings(part, "trainer")
+    if settings.get("data") is not None:
+        settings["data"] = str(paths.folder / settings["data"])
+    if paths.device != "cpu" and "device" in catalog.TRAINERS.settings_of(name) and "device" not in settings:
+        settings["device"] = paths.device
+    return catalog.TRAINERS.build(name, **settings)
+
+
+def build_diagnostic(cell: Diagnostic) -> Any:
+    """The diagnostic of a cell."""
+    name, settings = catalog.name_and_settings(cell.diagnostic, "diagnostic")
+    return catalog.DIAGNOSTICS.build(name, **settings)
+
+
+def data_hash(checkpoint: Path | None) -> str | None:
+    """Of the data a checkpoint was trained on, by its card."""
+    if checkpoint is None:
+        return None
+    from wmel.training.checkpoints import read_card  # torch is needed only here
+
+    return (read_card(checkpoint).get("data") or {}).get("sha256")

@@ -1,0 +1,247 @@
+"""A store in a folder: Parquet rows and what must be known of them, block by block, whole or not at all."""
+
+import fcntl
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from wmel.analysis.coverage import Coverage
+from wmel.closed_loop.record import write_trajectories
+from wmel.contract.cell import Cell, Diagnostic
+from wmel.errors import BadInput, BadRecord, CannotWrite
+from wmel.experiments.expand import Study
+from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
+from wmel.experiments.store import Manifest, StoredBlock, without_rows
+from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
+from wmel.files import write_whole
+
+MANIFEST = "study.json"
+
+
+@dataclass(eq=False)
+class FolderStore:
+    """A folder: `study.json` says what the study is, `cells/` holds rows by cell, `models/` checkpoints by recipe."""
+
+    folder: Path
+    _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # each block is checked once
+    _moved: dict[str, str] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return True
+
+    @property
+    def models(self) -> Path:
+        return self.folder / "models"
+
+    @property
+    def exists(self) -> bool:
+        return (self.folder / MANIFEST).is_file()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """While one process works here, another is refused; a killed one leaves no lock behind."""
+        path = self.folder / ".lock"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("a")
+        except OSError as error:
+            raise CannotWrite(f"cannot write the study {self.folder}: {error.strerror or error}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BadInput(
+                    f"another wmel is at work on {self.folder}: wait for it, or give another --output"
+                ) from None
+            yield
+
+    @property
+    def moved(self) -> Mapping[str, str]:
+        """Folders of cells and models that an earlier version stored under another key."""
+        if self._moved is None:
+            self._moved = dict(self._stored().moved) if self.exists else {}
+        return self._moved
+
+    def write_manifest(self, study: Study, *, anytime: bool) -> None:
+        """What the study is: its file and its cells, in order."""
+        try:
+            moved = self.moved
+        except BadRecord:
+            moved = {}
+        content = {
+            "format": FORMAT,
+            "name": study.name,
+            "about": study.about,
+            "anytime": anytime,
+            "file": study.text,
+            "block": study.block,
+            "metrics": list(study.metrics),
+            "cells": [cell.as_data() for cell in study.cells],
+            "diagnostics": [cell.as_data() for cell in study.diagnostics],
+            "moved": dict(moved),
+        }
+        self._write(self.folder / MANIFEST, content)
+
+    def manifest(self) -> Manifest:
+        """What `write_manifest` wrote."""
+        stored = self._stored()
+        return Manifest(
+            stored.name,
+            stored.about,
+            stored.anytime,
+            stored.file,
+            [cell_from_stored(one) for one in stored.cells],
+            [Diagnostic.from_data(one) for one in stored.diagnostics],
+            stored.block,
+            tuple(stored.metrics),
+        )
+
+    def _stored(self) -> StoredManifest:
+        path = self.folder / MANIFEST
+        return parse_stored(StoredManifest, _read(path), path)
+
+    def write_block(self, block: Block, result: BlockResult) -> None:
+        """The rows, then what vouches for them: a block with the second file is whole."""
+        from wmel.experiments.parquet import parquet_bytes  # polars is needed only here
+
+        rows = self._file(block.cell, block.first, block.count, "parquet")
+        content = parquet_bytes(result.run.table)
+        try:
+            write_whole(rows, lambda path: path.write_bytes(content))
+        except OSError as error:
+            raise CannotWrite(f"cannot write {rows}: {error.strerror or error}") from error
+        if result.trajectories is not None:
+            write_trajectories(rows.with_suffix(".npz"), result.trajectories)
+        self._write(
+            rows.with_suffix(".json"),
+            {
+                "cell": block.cell.as_data(),
+                "first": block.first,
+                "count": block.count,
+                "sha256": sha256(content).hexdigest(),
+                "run": without_rows(result.run),
+                "provenance": result.provenance,
+                "coverage": None if result.coverage is None else asdict(result.coverage),
+                "seconds": round(result.seconds, 4),
+            },
+        )
+
+    def reading(self, cell: Diagnostic) -> dict[str, Any] | None:
+        """What was read, if it was; a damaged file is as none."""
+        try:
+            found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and found.get("data") is not None else None
+
+    def write_reading(self, reading: Reading, result: ReadingResult) -> None:
+        content = {**asdict(result), "cell": reading.cell.as_data()}
+        self._write(self._cell(reading.cell) / "reading.json", content)
+
+    def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
+        """Why a cell could not be run, beside its rows."""
+        self._write(self._failure(cell), {"cell": cell.as_data(), "where": where, "error": reason})
+
+    def forget_failure(self, cell: Cell | Diagnostic) -> None:
+        """Before a cell is tried again."""
+        self._failure(cell).unlink(missing_ok=True)
+
+    def failure(self, cell: Cell | Diagnostic) -> str | None:
+        """Why a cell could not be run, if that is known."""
+        path = self._failure(cell)
+        try:
+            return str(json.loads(path.read_text(encoding="utf-8"))["error"]) if path.exists() else None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return f"{path} is damaged: {error!r}"
+
+    def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
+        """The whole blocks of a cell in order, and what is wrong with the others."""
+        found, wrong = [], []
+        for path in sorted(self._cell(cell).glob("[0-9]*.json")):
+            try:
+                found.append(self._block(cell, path))
+            except BadRecord as error:
+                wrong.append(str(error))
+        return sorted(found, key=lambda block: block.first), wrong
+
+    def _block(self, cell: Cell, path: Path) -> StoredBlock:
+        rows = path.with_suffix(".parquet")
+        stamps = _stamp(path), _stamp(rows)
+        known = self._verified.get(path)
+        if known is None or known[0] != stamps:
+            known = self._verified[path] = stamps, self._verify(cell, path, rows)
+        return known[1]
+
+    def _verify(self, cell: Cell, path: Path, rows: Path) -> StoredBlock:
+        from wmel.experiments.parquet import row_count  # polars is needed only here
+
+        stored = parse_stored(StoredFile, _read(path), path)
+        written = cell_from_stored(stored.cell)
+        if self._file(cell, stored.first, stored.count, "json") != path or written.key != cell.key:
+            raise BadRecord(f"{path} is damaged: it says it is of another cell or of other episodes")
+        if sha256(_read(rows)).hexdigest() != stored.sha256:
+            raise BadRecord(f"{rows} is not what was written: its checksum differs")
+        if row_count(rows) != stored.count:
+            raise BadRecord(f"{rows} does not hold the {stored.count} episodes it should")
+        steps = rows.with_suffix(".npz")
+        return StoredBlock(
+            stored.first,
+            stored.count,
+            stored.run_data(written),
+            stored.provenance.model_dump(),
+            stored.seconds,
+            None if stored.coverage is None else Coverage(**stored.coverage),
+            rows,
+            steps if steps.exists() else None,
+        )
+
+    def drop(self, cell: Cell | Diagnostic) -> None:
+        """Forget the rows of a cell, and its damaged files."""
+        for path in self._cell(cell).glob("*"):
+            path.unlink(missing_ok=True)
+
+    def drop_damaged(self, cell: Cell) -> list[str]:
+        """Forget the damaged files of a cell; what was wrong with them."""
+        whole, wrong = self.blocks(cell)
+        if wrong:
+            kept = {block.rows.stem for block in whole if isinstance(block.rows, Path)}
+            for path in self._cell(cell).glob("[0-9]*"):
+                if path.stem not in kept:
+                    path.unlink(missing_ok=True)
+        return wrong
+
+    def _cell(self, cell: Cell | Diagnostic) -> Path:
+        return self.folder / "cells" / self.moved.get(cell.key, cell.key)
+
+    def _file(self, cell: Cell, first: int, count: int, suffix: str) -> Path:
+        return self._cell(cell) / f"{first:06d}-{count}.{suffix}"
+
+    def _failure(self, cell: Cell | Diagnostic) -> Path:
+        return self._cell(cell) / "failed.json"
+
+    def _write(self, path: Path, content: Mapping[str, Any]) -> None:
+        text = json.dumps(content, indent=1) + "\n"
+        try:
+            write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_size
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadRecord(f"cannot read {path}: {error.strerror or error}") from error

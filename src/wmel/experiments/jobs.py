@@ -1,0 +1,203 @@
+"""Jobs: a block of episodes, a training or a reading, from its cell to its result. A worker runs nothing else."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wmel import catalog
+from wmel.analysis.coverage import Coverage, coverage, has_axis
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.record import Trajectories
+from wmel.contract.cell import Cell, Diagnostic, Training
+from wmel.contract.criterion import Criterion
+from wmel.contract.run import Run
+from wmel.contract.trainer import ProgressListener
+from wmel.experiments.build import (
+    ModelPaths,
+    build_diagnostic,
+    build_environment,
+    build_model,
+    build_policy,
+    build_trainer,
+    data_hash,
+)
+from wmel.experiments.provenance import provenance
+
+TIMED = 100  # decisions timed for latency, in the first block of a cell
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Episodes of a cell that are run and stored together."""
+
+    cell: Cell
+    first: int
+    count: int
+    paths: ModelPaths
+    trajectories: bool = False  # whether every step is kept
+    is_kept: bool = True  # whether its rows outlive this process
+
+    @property
+    def name(self) -> str:
+        return f"{self.cell.name}/{self.first}-{self.first + self.count - 1}"
+
+    @cached_property
+    def runner(self) -> BenchmarkRunner:
+        """The episodes, not yet run."""
+        task, arm, paths = self.cell.task, self.cell.arm, self.paths
+        world = build_environment(task.environment, paths)
+        return BenchmarkRunner(
+            world,
+            build_policy(arm, world, build_model(task.environment, arm.model, paths), paths),
+            self.count,
+            task.horizon,
+            perturb_prob=task.probability,
+            perturbation=None if task.perturbation is None else catalog.perturbation(task.perturbation),
+            perturb_step=task.step,
+            seed=self.cell.seed,
+            first_episode=self.first,
+            criterion=None if task.criterion is None else Criterion.parse(task.criterion),
+            stop=task.stop,
+            timed_decisions=TIMED if self.first == 0 else 0,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BlockResult:
+    """The run of a block, and what must be known to trust it."""
+
+    run: Run
+    provenance: dict[str, Any]
+    seconds: float
+    coverage: Coverage | None = None  # of the states it visited, where an axis is to be covered
+    trajectories: dict[str, Any] | None = None  # arrays by name, where they are kept
+
+
+def run_block(block: Block, progress: Callable[[float], None] = lambda finished: None) -> BlockResult:
+    """Run a block."""
+    begin, runner = time.perf_counter(), block.runner
+    world = runner.environment
+    covered = has_axis(world.spec.observation)
+    steps = Trajectories() if covered or block.trajectories else None
+    run = runner.run(progress, steps)
+    visited = None
+    if steps is not None and covered and steps.next_states:
+        visited = coverage(world.spec.observation, world.observe(np.concatenate(steps.next_states)))
+    made_with = _provenance(block, run) if block.is_kept else {}
+    arrays = steps.arrays(world, run.table) if steps is not None and block.trajectories else None
+    return BlockResult(run, made_with, time.perf_counter() - begin, visited, arrays)
+
+
+def _provenance(block: Block, run: Run) -> dict[str, Any]:
+    """What must be known of the rows of a block when a later run finds them."""
+    environment, model = block.cell.task.environment, block.cell.arm.model
+    return {
+        **provenance(block.cell, run),
+        "data": data_hash(block.paths.folder_of(environment, model)),
+        "device": block.paths.device_of(environment, model),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """A model to be trained, and the folder of its checkpoint."""
+
+    training: Training
+    paths: ModelPaths
+
+    @property
+    def name(self) -> str:
+        return self.training.name
+
+    @property
+    def folder(self) -> Path:
+        folder = self.paths.folder_of(self.training.environment, {"trainer": self.training.trainer})
+        assert folder is not None
+        return folder
+
+    @property
+    def is_done(self) -> bool:
+        return is_whole(self.folder)
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether a checkpoint was trained to its end, and its weights are those its card was written for."""
+    try:
+        card = json.loads((checkpoint / "card.json").read_text(encoding="utf-8"))
+        weights = sha256((checkpoint / "weights.safetensors").read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return False
+    if not isinstance(card, dict) or card.get("weights_sha256") != weights:
+        return False
+    return not (card.get("fit") or {}).get("interrupted")
+
+
+def run_training(job: TrainingJob) -> float:
+    """Train and write the checkpoint; how many seconds it took."""
+    begin = time.perf_counter()
+    world = build_environment(job.training.environment, job.paths)
+    made = build_trainer(job.training.trainer, job.paths).train(world, job.folder, ProgressListener())
+    if made.card["fit"].get("interrupted"):
+        raise KeyboardInterrupt  # a fit stops at Ctrl-C with the weights so far, which are not those of the recipe
+    return time.perf_counter() - begin
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A diagnostic to be read."""
+
+    cell: Diagnostic
+    paths: ModelPaths
+
+    @property
+    def name(self) -> str:
+        return self.cell.name
+
+
+@dataclass(frozen=True, eq=False)
+class ReadingResult:
+    """What a diagnostic found, as JSON, and what must be known to trust it."""
+
+    data: dict[str, Any]
+    provenance: dict[str, Any]
+    seconds: float
+
+
+def run_job(job: Block | TrainingJob | Reading) -> Any:
+    """Whatever a worker is handed."""
+    if isinstance(job, Block):
+        return run_block(job)
+    return run_training(job) if isinstance(job, TrainingJob) else run_reading(job)
+
+
+def run_reading(job: Reading, progress: Callable[[float], None] = lambda share: None) -> ReadingResult:
+    """Ask a model the question of a diagnostic; `progress` is told what share of it has just been done."""
+    begin, cell, paths = time.perf_counter(), job.cell, job.paths
+    world = build_environment(cell.environment, paths)
+    model = build_model(cell.environment, cell.model, paths)
+    diagnostic = build_diagnostic(cell)
+    data = diagnostic.read(
+        world,
+        cell.arm,
+        model,
+        objective=None if cell.objective is None else dict(cell.objective),
+        seed=cell.seed,
+        source=None
+        if cell.source is None
+        else (cell.source["name"], build_model(cell.environment, cell.source, paths)),
+        progress=progress,
+    )
+    weights = getattr(getattr(model, "spec", None), "weights", None)
+    made_with = {
+        **provenance(cell, None, weights),
+        "data": data_hash(paths.folder_of(cell.environment, cell.model)),
+        "device": paths.device_of(cell.environment, cell.model),
+    }
+    return ReadingResult(data, made_with, time.perf_counter() - begin)

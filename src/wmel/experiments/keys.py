@@ -1,0 +1,210 @@
+"""The keys of a study and of the tables in it; those of a part are its settings."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from wmel import catalog
+from wmel.closed_loop.benchmark_runner import EPISODES
+from wmel.contract.criterion import Criterion
+from wmel.errors import BadInput
+from wmel.parts import Registry, nearest
+from wmel.training.seeds import TRAINING
+
+
+def _episode_seed(seed: int) -> int:
+    if not 0 <= seed < TRAINING:
+        raise ValueError(f"must be 0 to {TRAINING - 1} (those from {TRAINING} on are of training data), got {seed}")
+    return seed
+
+
+Seed = Annotated[int, AfterValidator(_episode_seed)]
+Whole = Annotated[int, Field(gt=0, lt=10**9)]
+Share = Annotated[float, Field(ge=0, le=1)]
+SEED = "{seed}"  # in the name of a checkpoint: the seed of its training
+SOURCES = ("checkpoint", "object", "trainer", "given")
+
+
+class Keys(BaseModel):
+    """Keys that are not known are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class PartKeys(Keys):
+    """A part's name and settings: the part's own constructor says which there are."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    registry: ClassVar[Registry]
+
+    name: str
+    given: bool = False  # a live object, by its name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+    @property
+    def part(self) -> dict[str, Any]:
+        """The part as data, without the settings that are at their defaults."""
+        if self.given:
+            return {"name": self.name, "given": True}
+        return self.registry.spec(self.name, self.settings).key_data
+
+
+class EnvironmentKeys(PartKeys):
+    registry = catalog.ENVIRONMENTS
+
+
+def environment_part(given: str | dict[str, Any] | None) -> dict[str, Any] | None:
+    """An environment given by name or as {name, **settings}, as data; None stays None."""
+    if given is None:
+        return None
+    return catalog.ENVIRONMENTS.spec(*catalog.name_and_settings(given, "environment")).key_data
+
+
+class PlannerKeys(PartKeys):
+    registry = catalog.PLANNERS
+
+    execute: Whole | None = None
+
+
+class PolicyKeys(PartKeys):
+    registry = catalog.POLICIES
+
+
+class ObjectiveKeys(PartKeys):
+    registry = catalog.OBJECTIVES
+
+
+class DiagnosticKeys(PartKeys):
+    registry = catalog.DIAGNOSTICS
+
+    environment: str | dict[str, Any] | None = None  # where it is read; none: in every environment of the study
+    objective: str | dict[str, Any] | None = None  # none: those of the study
+
+    @property
+    def objective_part(self) -> dict[str, Any] | None:
+        if self.objective is None:
+            return None
+        return catalog.OBJECTIVES.spec(*catalog.name_and_settings(self.objective, "objective")).key_data
+
+
+class PerturbationKeys(PartKeys):
+    name: str | None = None  # none: nothing strikes  # pyright: ignore[reportIncompatibleVariableOverride]
+    probability: Share = 1.0
+    step: Annotated[int, Field(ge=0)] | None = None  # none: sampled by each episode's seed
+
+    @property
+    def part(self) -> dict[str, Any] | None:
+        if self.name is None or self.probability == 0:
+            return None
+        data = catalog.perturbation_data({"name": self.name, **self.settings} if self.settings else self.name)
+        if data["name"] == "composite":
+            return data
+        return catalog.PERTURBATIONS.spec(*catalog.name_and_settings(data, "perturbation")).key_data
+
+
+class CriterionKeys(Keys):
+    criterion: str | None = None
+    success: str | None = None  # an alias
+    stop: Literal["success", "horizon"] | None = None
+
+    @model_validator(mode="after")
+    def _is_given_once(self) -> "CriterionKeys":
+        if self.criterion is not None and self.success is not None:
+            raise ValueError("criterion and success are the same setting: give one")
+        return self
+
+    @property
+    def text(self) -> str | None:
+        given = self.criterion or self.success
+        return None if given is None else str(Criterion.parse(given))
+
+
+class ModelKeys(PartKeys):
+    """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
+
+    checkpoint: str | None = None
+    object: str | None = None
+    trainer: str | None = None
+    weights: str | None = None  # of a live object: the hash of what it learned, where it has one
+    rollout: str | None = None  # how it imagines, where it has a choice
+    policy: str | dict[str, Any] | None = None  # it acts by itself, whatever the planner of the setting
+    environment: str | dict[str, Any] | None = None  # where a recipe is trained; none: in that of the setting
+    seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> "ModelKeys":
+        kinds = [kind for kind in SOURCES if getattr(self, kind) not in (None, False)]
+        if len(kinds) != 1:
+            raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
+        if self.name in ("oracle", "random", ""):
+            raise ValueError(f"{self.name!r} is kept for an arm that is always there")
+        if self.trainer is None and self.settings:
+            known = [name for name in type(self).model_fields if name != "given"]
+            first = next(iter(self.settings))
+            raise ValueError(f"{first} belongs to a recipe, and this model names no trainer;{nearest(first, known)}")
+        if self.checkpoint is not None:
+            if SEED in self.checkpoint and self.seeds is None:
+                raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")
+            if SEED not in self.checkpoint and self.seeds is not None:
+                raise ValueError(f"seeds of a checkpoint need {SEED} in its name, where the seed of each training goes")
+        elif self.trainer is None and self.seeds is not None:
+            raise ValueError("seeds belongs to a recipe, and this model names no trainer")
+        if self.trainer is None and self.environment is not None:
+            raise ValueError("environment is where a recipe is trained, and this model names no trainer")
+        if self.object is not None and self.rollout is not None:
+            raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
+        if isinstance(self.settings.get("checkpoints"), list) and "epochs" in self.settings:
+            raise ValueError("checkpoints are epochs to train for: leave out epochs")
+        return self
+
+    @property
+    def epochs_kept(self) -> list[int] | None:
+        """Epochs at which a model that is fitted is kept: each is a training of its own."""
+        kept = self.settings.get("checkpoints")
+        return kept if isinstance(kept, list) else None
+
+    def recipe(self, seed: int, **more: Any) -> dict[str, Any]:
+        """The trainer with its settings, as data."""
+        assert self.trainer is not None
+        given = {name: value for name, value in self.settings.items() if name != "checkpoints" or not self.epochs_kept}
+        if "seed" in given:
+            raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
+        spec = catalog.TRAINERS.spec(self.trainer, {**given, **more, "seed": seed})
+        spec.build()  # settings that contradict each other are refused
+        return {**spec.key_data, "seed": seed}
+
+    @property
+    def checked(self) -> None:
+        """Refuse a recipe its trainer does not take, and a policy or an environment there is not."""
+        _ = self.policy_part, environment_part(self.environment)
+        if self.trainer is not None:
+            for epochs in self.epochs_kept or (None,):
+                self.recipe(0, **({} if epochs is None else {"epochs": epochs}))
+
+    @property
+    def policy_part(self) -> dict[str, Any] | None:
+        if self.policy is None:
+            return None
+        name, settings = catalog.name_and_settings(self.policy, "policy")
+        return catalog.POLICIES.spec(name, settings).key_data
+
+
+class StudyKeys(Keys):
+    name: Annotated[str, Field(min_length=1)]
+    about: str = ""
+    episodes: Annotated[int, Field(gt=0, le=100_000)] = EPISODES
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    horizon: Whole | None = None
+    block: Annotated[int, Field(gt=0, le=10_000)] = 50
+    floor: bool = True
+    oracle: bool = True
+    metrics: list[str] = []
+
+    @model_validator(mode="after")
+    def _has_distinct_seeds(self) -> "StudyKeys":
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds: each may be given once")
+        return self

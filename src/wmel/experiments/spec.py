@@ -1,0 +1,208 @@
+"""A study as data: TOML or a dict read, swept settings spread out, every key checked and named where it is wrong."""
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from wmel import catalog
+from wmel.errors import BadInput, WmelError
+from wmel.experiments.keys import (
+    SEED,
+    CriterionKeys,
+    DiagnosticKeys,
+    EnvironmentKeys,
+    Keys,
+    ModelKeys,
+    ObjectiveKeys,
+    PerturbationKeys,
+    PlannerKeys,
+    PolicyKeys,
+    StudyKeys,
+)
+
+__all__ = ["MOST", "SEED", "Entry", "StudySpec", "arm_name", "parse_study", "read_study"]
+
+MOST = 100_000  # cells a study may spread out to
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One entry of a list after its sweeps were spread out: its keys, and where the swept ones stand."""
+
+    keys: Any
+    place: str
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class StudySpec:
+    """A study file, checked."""
+
+    study: StudyKeys
+    environments: list[Entry]
+    models: list[Entry]
+    planners: list[Entry]
+    policies: list[Entry]
+    objectives: list[Entry]
+    perturbations: list[Entry]
+    criteria: list[Entry]
+    diagnostics: list[Entry]
+    path: Path  # which paths in it are relative to
+    text: str
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent
+
+
+LISTS: dict[str, type[Keys]] = {
+    "environments": EnvironmentKeys,
+    "models": ModelKeys,
+    "planners": PlannerKeys,
+    "policies": PolicyKeys,
+    "objectives": ObjectiveKeys,
+    "perturbations": PerturbationKeys,
+    "criteria": CriterionKeys,
+    "diagnostics": DiagnosticKeys,
+}
+DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
+    "models": [],
+    "planners": [],
+    "policies": [],
+    "objectives": [],
+    "perturbations": [{}],
+    "criteria": [{}],
+    "diagnostics": [],
+}
+KEY_OF_PART = {  # the property that must hold of an entry by itself
+    **dict.fromkeys(("environments", "planners", "policies", "objectives", "perturbations", "diagnostics"), "part"),
+    "criteria": "text",
+    "models": "checked",
+}
+
+
+def read_study(path: Path) -> StudySpec:
+    """The study of a file; whatever is wrong is said with its place."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the study {path}: {error}") from error
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise BadInput(f"{path} is not TOML: {error}") from error
+    return parse_study(data, text, path)
+
+
+def parse_study(data: Mapping[str, Any], text: str = "", path: Path | None = None) -> StudySpec:
+    """The study of a dict; `path` is what messages name and what its paths are relative to."""
+    where = path
+    top = {key: value for key, value in data.items() if key not in LISTS}
+    study = _checked(StudyKeys, top, where, "")
+    lists = {name: _entries(data.get(name, DEFAULT_ENTRIES.get(name)), name, where) for name in LISTS}
+    if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _act_by_themselves(lists["models"])):
+        raise BadInput(f"{_at(where, 'planners')}at least one is needed")
+    for entry in lists["models"]:
+        seeds = entry.keys.seeds
+        if seeds is not None and len(seeds) not in (1, len(study.seeds)):
+            place = _at(where, f"models '{entry.keys.name}': seeds")
+            raise BadInput(
+                f"{place}{len(seeds)} seeds to train with for {len(study.seeds)} "
+                "seeds of episodes: give one, or one for each"
+            )
+    names = [arm_name(entry) for entry in lists["models"]]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{_at(where, 'models')}two are called '{name}'")
+    for name in study.metrics:
+        _tried(_at(where, "metrics"), lambda name=name: catalog.metric(name))
+    for name, entries in lists.items():
+        for entry in entries:
+            _tried(_at(where, entry.place), lambda e=entry, n=name: getattr(e.keys, KEY_OF_PART[n]))
+    return StudySpec(study, path=where or Path("study"), text=text, **lists)
+
+
+def _at(path: Path | None, place: str) -> str:
+    """Where something is wrong, at the beginning of a message; nothing for a study that is no file."""
+    return "" if path is None else f"{path}: {place}: "
+
+
+def arm_name(entry: Entry) -> str:
+    """A model's name, with where its swept keys stand."""
+    swept = ",".join(f"{key}={value}" for key, value in entry.labels.items())
+    return f"{entry.keys.name}[{swept}]" if swept else entry.keys.name
+
+
+def _act_by_themselves(models: list[Entry]) -> bool:
+    return bool(models) and all(entry.keys.policy is not None for entry in models)
+
+
+def _tried(where: str, work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except WmelError as error:
+        raise type(error)(f"{where}{error}") from error
+
+
+def _entries(given: Any, name: str, path: Path | None) -> list[Entry]:
+    if given is None:
+        raise BadInput(f"{_at(path, name)}at least one is needed")
+    if name == "objectives" and isinstance(given, list):
+        given = [{"name": one} if isinstance(one, str) else one for one in given]
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise BadInput(f"{_at(path, name)}write each as a [[{name}]] table, got {_shown(given)}")
+    if not given and DEFAULT_ENTRIES.get(name) != []:
+        raise BadInput(f"{_at(path, name)}at least one is needed")
+    return [
+        Entry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
+        for place, one in enumerate(given)
+        for keys, labels in _spread(one, path, f"{name}[{place}]")
+    ]
+
+
+def _spread(entry: dict[str, Any], path: Path | None, place: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The entries a sweep stands for: `plan_horizon = {sweep = [1, 5, 10]}` is three of them."""
+    swept = {key: value["sweep"] for key, value in entry.items() if isinstance(value, dict) and set(value) == {"sweep"}}
+    for key, values in swept.items():
+        if not isinstance(values, list) or not values:
+            raise BadInput(f"{_at(path, f'{place}.{key}.sweep')}a list of at least one value, got {_shown(values)}")
+        if key == "name":
+            raise BadInput(f"{_at(path, f'{place}.name')}a name is not swept; write one entry for each")
+    if prod(len(values) for values in swept.values()) > MOST:
+        raise BadInput(f"{_at(path, place)}its sweeps stand for more than {MOST:,} entries")
+    for chosen in product(*swept.values()):
+        labels = dict(zip(swept, chosen, strict=True))
+        yield {**entry, **labels}, labels
+
+
+def _checked(kind: type[Keys], data: Any, path: Path | None, place: str) -> Any:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(key) for key in first["loc"]]
+        where = ".".join([place, *keys]).strip(".")
+        said = first["msg"].removeprefix("Value error, ")
+        known = _known(kind, keys[-1]) if first["type"] == "extra_forbidden" else ""
+        got = (
+            "" if first["type"] in ("extra_forbidden", "missing", "value_error") else f", got {_shown(first['input'])}"
+        )
+        beginning = _at(path, where or "the study") or f"{'.'.join(keys) or 'the study'}: "
+        raise BadInput(f"{beginning}{said[0].lower()}{said[1:]}{got}{known}") from error
+
+
+def _known(kind: type[Keys], key: str) -> str:
+    names = [*kind.model_fields, *(LISTS if kind is StudyKeys else ())]
+    close = difflib.get_close_matches(key, names, n=1)
+    return (f"; did you mean '{close[0]}'?" if close else ";") + f" known: {', '.join(names)}"
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:80]

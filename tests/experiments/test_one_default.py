@@ -1,0 +1,82 @@
+"""A setting has one default, whichever way a part is asked for."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+import wmel
+from tests.experiments.still import dynamics
+from tests.experiments.studies import written
+from wmel import catalog
+from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.experiments.expand import study_of
+from wmel.experiments.spec import read_study
+from wmel.planners.random_shooting import RandomShooting
+
+STUDY = """
+name = "defaults"
+
+[[environments]]
+name = "maze_toy"
+
+[[models]]
+name = "still"
+object = "tests.experiments.still:dynamics"
+
+[[planners]]
+name = "{planner}"
+"""
+BRIEF = {"episodes": 2, "horizon": 6, "quiet": True}
+PLANNERS = list(catalog.PLANNERS.built_in)
+
+
+def defaults_of(planner: str) -> dict:
+    """By the constructor, which alone states them."""
+    made = catalog.PLANNERS.load(planner)()
+    return {one.name: getattr(made, one.name) for one in fields(made)}
+
+
+def test_random_shooting_samples_fifty_sequences_of_fifteen_steps():
+    assert (RandomShooting().candidates, RandomShooting().plan_horizon) == (50, 15)
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_policy_by_name_has_the_defaults_of_its_planner(planner, maze):
+    policy = wmel.policy(planner, maze)
+    assert {name: getattr(policy.planner, name) for name in defaults_of(planner)} == defaults_of(planner)
+    assert policy.settings["planner"] == {"name": planner, **defaults_of(planner)}
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_run_has_the_defaults_of_its_planner(planner):
+    said = wmel.run("maze_toy", planner, **BRIEF).record.metadata
+    assert said.planner == {"name": planner, **defaults_of(planner)}
+    assert said.plan_horizon == defaults_of(planner)["plan_horizon"]
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_gap_has_the_defaults_of_its_planner(planner):
+    said = wmel.cpg("maze_toy", {"still": dynamics}, planner=planner, **BRIEF).record.setting
+    assert said.planner == {"name": planner, **defaults_of(planner)}
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_study_has_the_defaults_of_its_planner(planner, tmp_path):
+    text = "episodes = 2\nhorizon = 6\n" + STUDY.format(planner=planner)
+    result = wmel.study(written(tmp_path, text), output=tmp_path / "store", quiet=True)
+    (comparison,) = result.record.comparisons
+    assert comparison.setting.planner == {"name": planner, **defaults_of(planner)}
+
+
+def test_every_way_to_run_episodes_runs_as_many_and_as_long(maze, tmp_path):
+    by_hand = BenchmarkRunner(maze, wmel.policy("random", maze), seed=0).run()
+    by_verb = wmel.run("maze_toy", "random", quiet=True).record.metadata
+    cell = study_of(read_study(written(tmp_path, STUDY.format(planner="random-shooting")))).cells[0]
+    assert len(by_hand.table) == by_verb.episodes == cell.episodes == BenchmarkRunner.episodes
+    assert by_hand.horizon == by_verb.horizon == maze.spec.max_steps
+
+
+def test_no_verb_states_a_default_number_of_episodes_of_its_own():
+    for verb in (wmel.run, wmel.cpg, wmel.sweep):
+        assert inspect.signature(verb).parameters["episodes"].default is None, verb.__name__
