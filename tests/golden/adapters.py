@@ -15,15 +15,15 @@ import wmel
 
 def restore_model(folder: Path, environment: Any, rollout: str | None = None) -> Any:
     """Loads the model of a checkpoint folder; `rollout` selects how a tdmpc2 imagines."""
-    from wmel.training.restore import restored
+    from wmel.training.restore import restore
 
-    return restored(folder, environment, "cpu", rollout)
+    return restore(folder, environment, "cpu", rollout)
 
 
 @cache
 def train_model(environment_name: str, kind: str) -> Any:
     """Trains a tiny mlp or latent-mlp, once per process; every setting is explicit, because defaults may change."""
-    from wmel.training.recipes import gathered, recipe, trained
+    from wmel.catalog import TRAINERS
 
     grid = environment_name == "maze_toy"
     collection = {"collect": "random", "transitions": 240, "epsilon": 0.0, "episode_steps": 40}
@@ -31,18 +31,19 @@ def train_model(environment_name: str, kind: str) -> Any:
     fit = {"epochs": 200 if grid else 8, "batch": 64, "learning_rate": 3e-3, "decay": True, "held_out": 0.1}
     environment = wmel.environment(environment_name)
     collection = {"collect": "all"} if grid else collection
-    plan = recipe(environment, kind, **collection, hidden=[16, 16], **network, **fit, seed=3, threads=1)
-    return trained(environment, plan, gathered(environment, plan)).model
+    settings = {**collection, "hidden": [16, 16], **network, **fit, "seed": 3, "threads": 1}
+    trainer = TRAINERS.build(kind, **settings).resolve(environment)
+    return trainer.learn(environment, trainer.gather(environment)).model
 
 
 def train_tdmpc2(environment_name: str, max_steps: int) -> Any:
     """Trains a tdmpc2 for a few updates."""
     import torch
 
-    from wmel.training.tdmpc2.settings import TDMPC2Settings
     from wmel.training.tdmpc2.train import train_tdmpc2
+    from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
-    settings = TDMPC2Settings(
+    settings = TDMPC2Trainer(
         size=1, activation="mish", latent_norm="simnorm", updates=8, envs=4, updates_per_step=2, seed_steps=16,
         batch=8, horizon=3, decoder_steps=10, seed=3, threads=1,
     )  # fmt: skip

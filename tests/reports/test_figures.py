@@ -85,9 +85,20 @@ def test_a_label_that_does_not_move_or_is_no_number_has_no_curve():
 
 def test_comparisons_that_differ_elsewhere_are_not_joined():
     first, second, _ = study().comparisons[:3]
-    other = second.model_copy(update={"setting": second.setting.model_copy(update={"evaluations": 999})})
     assert len(study_curves(study(comparisons=[first, second]))) == 1
-    assert study_curves(study(comparisons=[first, other])) == []
+    assert study_curves(study(comparisons=[first, said_of(second, evaluations=999)])) == []
+
+
+def said_of(comparison, **changes):
+    return comparison.model_copy(update={"setting": comparison.setting.model_copy(update=changes)})
+
+
+@pytest.mark.parametrize(("candidates", "drawn"), [(24, 1), (333, 0)])
+def test_comparisons_of_planners_as_data_are_joined_where_only_the_swept_setting_differs(candidates, drawn):
+    first, second, _ = study().comparisons[:3]
+    one = said_of(first, planner={"name": "cem", "plan_horizon": 5, "candidates": 24})
+    other = said_of(second, planner={"name": "cem", "plan_horizon": 15, "candidates": candidates})
+    assert len(study_curves(study(comparisons=[one, other]))) == drawn
 
 
 def test_models_trained_on_more_are_a_curve_with_the_oracle_flat_beside_them():

@@ -6,11 +6,11 @@ import pytest
 
 from wmel import BenchmarkRunner, catalog, horizon_sweep, read_record, run_record, sweep_record, write_record
 from wmel.analysis.scorecard import scorecard
-from wmel.episodes import COLUMNS
 from wmel.errors import BadRecord, CannotWrite
 from wmel.reports.entries import episode_entries, episode_table
 from wmel.reports.records import recorded_sweep, run_scorecard
 from wmel.reports.schema import schema_text
+from wmel.schema import COLUMNS
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
 
@@ -58,7 +58,7 @@ def test_the_scorecard_is_computed_from_the_rows(run, record):
 def test_the_documents_names_are_kept(record, sweep):
     stored = json.loads(record.model_dump_json(by_alias=True))
     assert {"schema_version", "wmel_version", "generated_at", "scorecard", "results", "metadata"} <= set(stored)
-    assert stored["schema_version"] == "2.0"
+    assert stored["schema_version"] == "2.1"
     documents = "policy_name episodes success_rate average_steps_to_success average_planning_latency_ms"
     assert {*documents.split(), "average_compute_per_decision"} <= set(stored["scorecard"])
     assert {"success", "steps", "planning_latencies_ms"} <= set(stored["results"][0])
@@ -86,7 +86,7 @@ def edited(record, path, **changes):
 
 def test_another_schema_version_is_refused_by_name(record, tmp_path):
     path = edited(record, tmp_path / "old.json", schema_version="1.0")
-    with pytest.raises(BadRecord, match=r"schema version '1[.]0', and this wmel reads '2[.]0'"):
+    with pytest.raises(BadRecord, match=r"schema version '1[.]0', and this wmel reads 2[.]0 and 2[.]1"):
         read_record(path)
 
 

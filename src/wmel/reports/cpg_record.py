@@ -1,5 +1,6 @@
 """The record of a comparison of models, and the folder it is kept in."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +19,7 @@ FILE = "cpg.json"
 EARLY = "the run could stop early, which this does not allow for"
 
 
-def cpg_record(arms: Arms) -> CPGRecord:
+def cpg_record(arms: Arms, metrics: Sequence[str] = ()) -> CPGRecord:
     """All that is said of a comparison; its rows stay in the records of its arms."""
     runs = arms.by_name
     return CPGRecord(
@@ -26,9 +27,11 @@ def cpg_record(arms: Arms) -> CPGRecord:
         kind="cpg",
         environment=arms.oracle.environment_name,
         metric="counterfactual_planning_gap",
-        setting=run_metadata(arms.oracle),
+        setting=run_metadata(arms.oracle, metrics),
         arms={name: f"{name}.json" for name in runs},
-        scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in runs.items()},
+        scorecards={
+            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
+        },
         coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
         max_episodes=arms.cap,
         cpgs={name: cpg_entry(arms, name) for name in arms.learned},
@@ -68,16 +71,12 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     )
 
 
-def write_arm(folder: Path, name: str, run: Run) -> None:
-    """The record of one arm."""
-    write_record(folder / f"{name}.json", run_record(run))
-
-
-def write_comparison(folder: Path, arms: Arms) -> None:
+def write_comparison(folder: Path, arms: Arms, record: CPGRecord) -> None:
     """The records of all arms, then the one that names them."""
     for name, run in arms.by_name.items():
-        write_arm(folder, name, run)
-    write_record(folder / FILE, cpg_record(arms))
+        card = record.scorecards[name]
+        write_record(folder / f"{name}.json", run_record(run, metrics=record.setting.metrics, card=card))
+    write_record(folder / FILE, record)
 
 
 def _verdict_entry(verdict: Verdict) -> VerdictEntry:
@@ -104,7 +103,7 @@ def check_arms(path: Path, record: CPGRecord) -> None:
     if not {"oracle", "random", *record.cpgs} <= set(runs):
         raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
     arms = Arms(runs["oracle"], {name: runs[name] for name in record.cpgs}, runs["random"], {}, record.max_episodes)
-    said = cpg_record(arms)
+    said = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, said))
         if not agree(stored, derived):

@@ -1,13 +1,12 @@
 """Between the values wmel computes with and the entries its records hold."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from wmel.analysis.scorecard import Scorecard
-from wmel.episodes import COLUMNS, EpisodeTable
 from wmel.reports.json_envelope import EpisodeEntry, EstimateEntry, ScorecardEntry
+from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
 from wmel.stats.estimate import Estimate
 
 
@@ -33,52 +32,50 @@ def scorecard_entry(card: Scorecard) -> ScorecardEntry:
     )
 
 
-def episode_entries(table: EpisodeTable, *, rewards: bool = False) -> list[EpisodeEntry]:
-    """One entry per row, with its rewards where asked for; what a column marks as missing becomes null."""
+def episode_entries(table: EpisodeTable, *, rewards: bool = False) -> list[Any]:
+    """One entry per row, with its rewards where they are wanted; what a column marks as missing becomes null."""
     table = table if rewards else table.with_column("rewards", np.full(len(table), None))
     return [_episode_entry({name: table[name][row] for name in COLUMNS}) for row in range(len(table))]
 
 
-def episode_table(entries: list[EpisodeEntry]) -> EpisodeTable:
+def episode_table(entries: list[Any]) -> EpisodeTable:
     """The table the entries were made from."""
-    columns = {name: np.empty(len(entries), dtype=kind) for name, kind in COLUMNS.items()}
+    columns = blank_columns(len(entries))
     for row, entry in enumerate(entries):
         for name, value in _table_row(entry).items():
-            columns[name][row] = value
+            if value is not None:
+                columns[name][row] = value
     return EpisodeTable(columns)
 
 
-def _table_row(entry: EpisodeEntry) -> dict[str, Any]:
-    """What the entry says of each column; null becomes what the column marks as missing."""
-    missing = {"first_success_step": -1, "error": "", "success": False, "rewards": None}
-    said = {name: getattr(entry, name) for name in COLUMNS if name not in ("judged", "return")} | {
-        "judged": entry.success is not None,
-        "return": entry.return_,
-        "planning_latencies_ms": tuple(entry.planning_latencies_ms),
-        "rewards": None if entry.rewards is None else np.array(entry.rewards),
+def _table_row(entry: Any) -> dict[str, Any]:
+    """What the entry says of each column; None where it is missing."""
+    values = {name: getattr(entry, name) for name in COLUMNS if name not in ("judged", "return")}
+    values |= {"judged": entry.success is not None, "return": entry.return_}
+    for column in EPISODE_COLUMNS:
+        value = values[column.name]
+        if column.is_series and value is not None:
+            values[column.name] = tuple(value) if column.missing == () else np.array(value)
+    return values
+
+
+def _episode_entry(row: dict[str, Any]) -> Any:
+    values = {
+        "return_" if column.name == "return" else column.name: _plain(column, row[column.name])
+        for column in EPISODE_COLUMNS
+        if column.name != "judged"
     }
-    return {name: missing.get(name, math.nan) if value is None else value for name, value in said.items()}
+    if not row["judged"]:
+        values["success"] = None
+    if values["unperturbed_success"] is not None:
+        values["unperturbed_success"] = bool(values["unperturbed_success"])
+    return EpisodeEntry(**values, recovered=bool(row["perturbed"] and row["success"]))
 
 
-def _episode_entry(row: dict) -> EpisodeEntry:
-    return EpisodeEntry(
-        episode_seed=int(row["episode_seed"]),
-        success=bool(row["success"]) if row["judged"] else None,
-        steps=int(row["steps"]),
-        first_success_step=int(row["first_success_step"]) if row["first_success_step"] > 0 else None,
-        plan_calls=int(row["plan_calls"]),
-        model_steps=int(row["model_steps"]),
-        declared_compute=_or_none(row["declared_compute"]),
-        return_=_or_none(row["return"]),
-        pre_solved=bool(row["pre_solved"]),
-        perturbed=bool(row["perturbed"]),
-        recovered=bool(row["perturbed"] and row["success"]),
-        unperturbed_success=None if math.isnan(row["unperturbed_success"]) else bool(row["unperturbed_success"]),
-        error=row["error"] or None,
-        rewards=None if row["rewards"] is None else row["rewards"].tolist(),
-        planning_latencies_ms=list(row["planning_latencies_ms"]),
-    )
-
-
-def _or_none(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
+def _plain(column: Column, value: Any) -> Any:
+    """A value as JSON has it; null where the column says it is missing."""
+    if column.is_missing(value):
+        return None
+    if column.is_series:
+        return [float(one) for one in value]
+    return value if column.dtype is object else column.dtype(value).item() if column.dtype is not bool else bool(value)

@@ -1,61 +1,67 @@
-"""From readings to their record."""
+"""The record of ESNR readings, of one call or of several whose models were asked at the same states."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from wmel.diagnostics.esnr.readings import Reading, Readings
+from wmel.contract.cell import ORACLE
+from wmel.diagnostics.esnr.readings import Readings, readings_data
+from wmel.errors import BadInput
 from wmel.reports.entries import estimate_entry
-from wmel.reports.esnr_envelope import AlignmentEntry, EsnrDifferenceEntry, EsnrEntry, EsnrRecord, StateEntry
+from wmel.reports.esnr_envelope import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.records import stamp
+from wmel.stats.bootstrap import cluster_bootstrap
+from wmel.stats.estimate import Estimate
 from wmel.versions import versions_in_use
 
 
 def esnr_record(readings: Readings, environment: str) -> EsnrRecord:
     """The record of everything that was read."""
-    seen = readings.observations
-    states = zip(seen.episodes.tolist(), seen.steps.tolist(), strict=True)
+    return EsnrRecord(**stamp(), kind="esnr", **readings_data(readings, environment), versions=versions_in_use())
+
+
+def joined_esnr_record(parts: Sequence[Mapping[str, Any]], versions: Mapping[str, str]) -> EsnrRecord:
+    """The record of models that were read one by one, each with the oracle beside it."""
+    first = parts[0]
+    for part in parts[1:]:
+        for name in ("environment", "objective", "source", "states"):
+            if part[name] != first[name]:
+                raise BadInput(f"readings cannot be put side by side: their {name} differs")
+    own = [one for part in parts for one in part["readings"] if one["model"] != ORACLE]
+    truth = [one for one in first["readings"] if one["model"] == ORACLE]
+    entries = [EsnrEntry(**one) for one in (*own, *truth)]
+    episodes = np.array([state["episode_seed"] for state in first["states"]])
+    shared = {name: first[name] for name in ("environment", "objective", "source", "states")}
     return EsnrRecord(
         **stamp(),
         kind="esnr",
-        environment=environment,
-        objective=readings.objective,
-        source=seen.source,
-        states=[StateEntry(episode_seed=episode, step=step) for episode, step in states],
-        readings=[_entry(reading) for reading in readings.rows],
-        differences=[
-            EsnrDifferenceEntry(
-                model=one.model, other=one.other, method=one.method, estimate=estimate_entry(one.estimate)
-            )
-            for one in readings.differences
-        ],
-        versions=versions_in_use(),
+        **shared,
+        readings=entries,
+        differences=_differences([one for one in entries if one.model != ORACLE], episodes),
+        versions=dict(versions),
     )
 
 
-def _entry(reading: Reading) -> EsnrEntry:
-    found, aligned = reading.esnr, reading.alignment
-    shares = ("dead_share", "infinite_share", "broken_share", "flat_share")
-    names = ("raw", "gaussian", "jackknife", "median", "dominance", "model_steps", "seconds", *shares)
-    return EsnrEntry(
-        model=reading.model,
-        weights=reading.weights,
-        method=found.method,  # pyright: ignore[reportArgumentType]
-        settings=found.settings.described(found.method, discrete=found.gradients.discrete),
-        **{name: estimate_entry(getattr(found, name)) for name in ("esnr", "esnr_per_rollout", "pooled")},
-        **{name: getattr(found, name) for name in names},
-        alignment=None
-        if aligned is None
-        else AlignmentEntry(
-            cosine=estimate_entry(aligned.cosine),
-            against_share=aligned.against_share,
-            unresolved_share=aligned.unresolved_share,
-        ),
-        rollouts_per_gradient=found.gradients.rollouts_each,
-        effective_elites=found.gradients.effective_elites,
-        out_of_range_share=found.gradients.out_of_range,
-        per_state=_numbers(found.per_observation),
-        cosine_per_state=None if aligned is None else _numbers(aligned.cosines),
-    )
+def _differences(entries: Sequence[EsnrEntry], episodes: np.ndarray) -> list[EsnrDifferenceEntry]:
+    """Every pair of models by the same estimator with the same settings."""
+    pairs = [(a, b) for a, b in combinations(entries, 2) if a.method == b.method and a.settings == b.settings]
+    return [
+        EsnrDifferenceEntry(
+            model=a.model, other=b.model, method=a.method, estimate=estimate_entry(_difference(a, b, episodes))
+        )
+        for a, b in pairs
+    ]
 
 
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
+def _difference(a: EsnrEntry, b: EsnrEntry, episodes: np.ndarray) -> Estimate:
+    """A - B on the same states and the same noise."""
+    for one in (a, b):
+        if one.esnr.value is None:
+            return Estimate.undefined(f"{one.model}: {one.esnr.reason}")
+    gaps = np.array(a.per_state, float) - np.array(b.per_state, float)
+    there = np.isfinite(gaps)
+    if not there.any():
+        return Estimate.undefined("no observation has a ratio under both")
+    return cluster_bootstrap(gaps[there], there[there], episodes[there])

@@ -49,7 +49,8 @@ def setting_words(record: EsnrRecord) -> str:
     """Where, by what score and around what the models were asked."""
     settings = record.readings[0].settings
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
-    drawn = f"{settings['samples']} gradients each over {settings['horizon']} steps{spread}"
+    steps = settings.get("plan_horizon", settings.get("horizon"))  # its name until schema 2.1
+    drawn = f"{settings['samples']} gradients each over {steps} steps{spread}"
     return f"{record.source}; objective {record.objective}; {drawn}"
 
 

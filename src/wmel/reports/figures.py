@@ -12,6 +12,7 @@ from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
 
 ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
+RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes
 WIDE = 30  # values whose ends are this many times apart are drawn on a logarithmic axis
 
 
@@ -109,3 +110,48 @@ def _short(name: str, longest: int = LONGEST) -> str:
     """Both ends of a long name."""
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[1 - half :]}"
+
+
+def outcomes(record: Any) -> go.Figure:
+    """The rates of a run with their intervals."""
+    shown = [(name, one) for name, one in record.scorecard.estimates.items() if one.low is not None and name in RATES]
+    figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
+    points = [Point(place, one.value, one.low, one.high) for place, (_, one) in enumerate(shown)]
+    figure.add_scatter(
+        x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
+        marker={"size": 10, "color": GREY}, showlegend=False,
+    )  # fmt: skip
+    figure.update_xaxes(title="share, with 95% interval", range=[-0.02, 1.02])
+    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[html.escape(name) for name, _ in shown])
+    return figure
+
+
+def sweep_figure(record: Any) -> go.Figure:
+    """Success over what a sweep swept first."""
+    label = next(iter(record.points[0].swept), "plan_horizon")
+    figure = go.Figure(layout=layout(400))
+    points = []
+    for place, one in enumerate(record.points):
+        at = one.swept.get(label, one.plan_horizon)
+        value, (low, high) = one.scorecard.success_rate, one.success_ci
+        if value is not None:
+            points.append(Point(at if isinstance(at, int | float) else place, value, low, high))
+    _draw(figure, record.policy_name, points, **lines_of([record.policy_name])[record.policy_name])
+    figure.update_xaxes(title=html.escape(titled(label)))
+    figure.update_yaxes(title="success (share of episodes)", range=[-0.05, 1.05])
+    return figure
+
+
+def arms_figure(record: Any) -> go.Figure:
+    """Success of every arm of a comparison with its interval."""
+    cards = {name: card.estimates["success_rate"] for name, card in record.scorecards.items()}
+    shown = {name: one for name, one in cards.items() if one.value is not None}
+    figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
+    points = [Point(place, one.value, one.low, one.high) for place, one in enumerate(shown.values())]
+    figure.add_scatter(
+        x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
+        marker={"size": 10, "color": GREY}, showlegend=False,
+    )  # fmt: skip
+    figure.update_xaxes(title="success (share of episodes), with 95% interval", range=[-0.02, 1.02])
+    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[html.escape(name) for name in shown])
+    return figure

@@ -1,15 +1,20 @@
-"""The one JSON envelope of wmel: its fields, defined here and nowhere else."""
+"""The JSON envelope that every record shares, and the records of runs, sweeps and gaps."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+import numpy as np
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model, model_validator
 
-SCHEMA_VERSION = "2.0"
+from wmel.schema import EPISODE_COLUMNS, Column
+
+SCHEMA_VERSION = "2.1"
+READABLE = ("2.0", "2.1")  # in 2.0 planners and objectives were text
 LARGEST = 2**63 - 1
 Seed = Annotated[int, Field(ge=0, le=LARGEST)]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(gt=0, le=LARGEST)]
 Amount = Annotated[float, Field(ge=0)]
+PartData = dict[str, Any] | str  # {name, **settings}; text in records of schema 2.0
 
 
 class Entry(BaseModel):
@@ -43,38 +48,51 @@ class ScorecardEntry(Entry):
     estimates: dict[str, EstimateEntry]
 
 
-class EpisodeEntry(Entry):
-    """One episode."""
+class _Episode(Entry):
+    """One episode: the columns of `wmel.schema`, null where one is missing, and whether it recovered."""
 
-    episode_seed: Seed
-    success: bool | None  # null: no criterion was given
-    steps: Count
-    first_success_step: Positive | None
-    plan_calls: Count
-    model_steps: Count
-    declared_compute: Amount | None
-    return_: Annotated[float | None, Field(alias="return")]
-    pre_solved: bool
-    perturbed: bool
     recovered: bool
-    unperturbed_success: bool | None
-    error: str | None
-    rewards: list[float] | None  # of every step; null: none, or not kept
-    planning_latencies_ms: list[Amount]
 
     @model_validator(mode="after")
-    def _is_one_story(self) -> "EpisodeEntry":
-        if bool(self.success) != (self.first_success_step is not None):
+    def _is_one_story(self) -> Any:
+        row: Any = self
+        if bool(row.success) != (row.first_success_step is not None):
             raise ValueError("an episode succeeds exactly if it has a first success step")
-        if self.rewards is not None and len(self.rewards) != self.steps:
+        if row.rewards is not None and len(row.rewards) != row.steps:
             raise ValueError("an episode has one reward for each of its steps")
-        if self.first_success_step is not None and self.first_success_step > self.steps:
+        if row.first_success_step is not None and row.first_success_step > row.steps:
             raise ValueError("the first success step lies beyond the last step")
-        if self.success and self.error is not None:
+        if row.success and row.error is not None:
             raise ValueError("an episode that broke did not succeed")
-        if self.recovered != (self.perturbed and bool(self.success)):
+        if row.recovered != (row.perturbed and bool(row.success)):
             raise ValueError("recovered means perturbed and successful")
         return self
+
+
+def _field(column: Column) -> tuple[Any, Any]:
+    """The type of a column in JSON, and its default: a record without the column reads as missing."""
+    kind: Any = {"success": bool | None, "unperturbed_success": bool, "episode_seed": Seed}.get(column.name)
+    if kind is None:
+        number = Amount if column.kind == "measure" or column.name == "declared_compute" else float
+        plain = {np.int64: Positive if column.is_positive else Count, np.float64: number, bool: bool, object: str}
+        kind = list[number] if column.is_series else plain[column.dtype]
+    kind = kind | None if column.can_be_missing else kind
+    if not column.since_2_0:
+        return kind, Field(default=None if column.can_be_missing else column.missing, description=column.doc)
+    alias = "return" if column.name == "return" else None
+    return Annotated[kind, Field(alias=alias, description=column.doc)], ...
+
+
+EpisodeEntry = create_model(
+    "EpisodeEntry",
+    __base__=_Episode,
+    __doc__="One episode.",
+    **{  # pyright: ignore[reportArgumentType, reportCallIssue]
+        "return_" if column.name == "return" else column.name: _field(column)
+        for column in EPISODE_COLUMNS
+        if column.name != "judged"  # null success
+    },
+)
 
 
 class Metadata(Entry):
@@ -86,8 +104,8 @@ class Metadata(Entry):
     policy_reads: Literal["observation", "state"]
     model: str | None
     weights: str | None  # hash of what it learned
-    planner: str | None
-    objective: str | None
+    planner: PartData | None
+    objective: PartData | None
     plan_horizon: Positive | None
     evaluations: Positive | None  # candidate sequences per plan call
     execute: Positive | None  # actions executed per plan; null: the whole plan
@@ -115,16 +133,17 @@ class SweepMetadata(Metadata):
 
 
 class SweepPointEntry(Entry):
-    """One planning horizon."""
+    """One point of a sweep."""
 
-    plan_horizon: Positive
+    plan_horizon: Positive | None
+    swept: dict[str, Any] = {}  # setting -> value; empty in records of schema 2.0, which sweep the planning horizon
     scorecard: ScorecardEntry
     success_ci: tuple[float | None, float | None]
     latency_ci_ms: tuple[float | None, float | None]
-    results: Annotated[list[EpisodeEntry], Field(min_length=1)]
+    results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
 
-def _check_rows(results: list[EpisodeEntry], episodes: int, horizon: int) -> None:
+def _check_rows(results: list[Any], episodes: int, horizon: int) -> None:
     """The rows are as many and as long as the metadata says, each with a seed of its own."""
     if len(results) != episodes:
         raise ValueError(f"the metadata says {episodes} episodes, and there are {len(results)}")
@@ -137,7 +156,7 @@ def _check_rows(results: list[EpisodeEntry], episodes: int, horizon: int) -> Non
 class Envelope(Entry):
     """The stamp every record carries."""
 
-    schema_version: Literal["2.0"]
+    schema_version: Literal["2.0", "2.1"]
     wmel_version: str
     generated_at: AwareDatetime
 
@@ -148,7 +167,7 @@ class RunRecord(Envelope):
     kind: Literal["run"]
     metadata: RunMetadata
     scorecard: ScorecardEntry
-    results: Annotated[list[EpisodeEntry], Field(min_length=1)]
+    results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
     @model_validator(mode="after")
     def _is_one_run(self) -> "RunRecord":
@@ -170,7 +189,8 @@ class SweepRecord(Envelope):
     @model_validator(mode="after")
     def _is_one_sweep(self) -> "SweepRecord":
         horizons = [point.plan_horizon for point in self.points]
-        if horizons != sorted(set(horizons)):
+        alone = all(set(point.swept) <= {"plan_horizon"} for point in self.points)
+        if alone and (None in horizons or horizons != sorted(set(horizons), key=lambda one: one or 0)):
             raise ValueError(f"the points of a sweep go from short to long, got {horizons}")
         for point in self.points:
             _check_rows(point.results, self.metadata.episodes_per_point, self.metadata.episode_horizon)

@@ -20,8 +20,8 @@ from wmel.reports.any_record import RECORD, AnyRecord
 from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
 from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import (
+    READABLE,
     SCHEMA_VERSION,
-    EpisodeEntry,
     RunMetadata,
     RunRecord,
     ScorecardEntry,
@@ -33,16 +33,19 @@ from wmel.reports.json_envelope import (
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 
 
-def run_record(run: Run, *, metrics: Sequence[str] = (), rewards: bool = False) -> RunRecord:
+def run_record(
+    run: Run, *, metrics: Sequence[str] = (), rewards: bool = False, card: ScorecardEntry | None = None
+) -> RunRecord:
     """The record of a run, with metrics asked for beside the usual ones.
 
-    `rewards` keeps those of every step; they are most of a record of whole episodes.
+    `rewards` keeps those of every step; they are most of a record of whole episodes. `card` is its scorecard, where
+    that is known.
     """
     return RunRecord(
         **stamp(),
         kind="run",
         metadata=run_metadata(run, metrics),
-        scorecard=scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
+        scorecard=card or scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
         results=episode_entries(run.table, rewards=rewards),
     )
 
@@ -69,15 +72,16 @@ def sweep_record(points: Sequence[SweepPoint], *, epsilon: float, metrics: Seque
     )
     cards = tuple(scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
     outcomes = tuple(point.run.table["success"] for point in points)
-    sweep = HorizonSweep(run.policy_name, tuple(point.plan_horizon for point in points), cards, epsilon, outcomes)
+    horizons = tuple(point.plan_horizon or 0 for point in points)
+    others = tuple(name for name in points[0].swept if name != "plan_horizon")
+    sweep = HorizonSweep(run.policy_name, horizons, cards, epsilon, outcomes, others)
     return SweepRecord(
         **stamp(),
         kind="sweep",
         metadata=metadata,
         policy_name=run.policy_name,
         points=[
-            _point(point.plan_horizon, card, episode_entries(point.run.table))
-            for point, card in zip(points, cards, strict=True)
+            _point(point, card, episode_entries(point.run.table)) for point, card in zip(points, cards, strict=True)
         ],
         effective_horizon=estimate_entry(sweep.effective_horizon),
     )
@@ -132,14 +136,15 @@ def recorded_sweep(record: SweepRecord) -> HorizonSweep:
     """The sweep of a record, computed from its rows."""
     return HorizonSweep(
         record.policy_name,
-        tuple(point.plan_horizon for point in record.points),
+        tuple(point.plan_horizon or 0 for point in record.points),
         tuple(_recomputed(point.scorecard, point.results) for point in record.points),
         record.metadata.epsilon,
         tuple(episode_table(point.results)["success"] for point in record.points),
+        tuple(name for name in record.points[0].swept if name != "plan_horizon"),
     )
 
 
-def _recomputed(card: ScorecardEntry, results: list[EpisodeEntry]) -> Scorecard:
+def _recomputed(card: ScorecardEntry, results: list[Any]) -> Scorecard:
     """The metrics a record holds, computed from its rows; those of a plugin that is not here are as stored."""
     table = episode_table(results)
     estimates = {
@@ -159,8 +164,8 @@ def _parsed(text: bytes, path: Path) -> AnyRecord:
     except ValueError as error:
         raise BadRecord(f"{path} is not JSON: {error}") from error
     found = content.get("schema_version") if isinstance(content, dict) else None
-    if found != SCHEMA_VERSION:
-        raise BadRecord(f"{path} has schema version {found!r}, and this wmel reads {SCHEMA_VERSION!r}")
+    if found not in READABLE:
+        raise BadRecord(f"{path} has schema version {found!r}, and this wmel reads {' and '.join(READABLE)}")
     try:
         record = RECORD.validate_json(text, strict=True)
     except ValidationError as error:
@@ -181,10 +186,7 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
         stored = [record.effective_horizon, *record.points]
         derived = [
             estimate_entry(sweep.effective_horizon),
-            *(
-                _point(point.plan_horizon, card, point.results)
-                for point, card in zip(record.points, sweep.scorecards, strict=True)
-            ),
+            *(_point(point, card, point.results) for point, card in zip(record.points, sweep.scorecards, strict=True)),
         ]
     for entry, expected in zip(stored, derived, strict=True):
         if not agree(entry.model_dump(), expected.model_dump()):
@@ -202,10 +204,11 @@ def agree(one: Any, other: Any) -> bool:
     return one == other
 
 
-def _point(plan_horizon: int, card: Scorecard, results: list[EpisodeEntry]) -> SweepPointEntry:
+def _point(point: SweepPoint | SweepPointEntry, card: Scorecard, results: list[Any]) -> SweepPointEntry:
     success, latency = card["success_rate"], card["average_planning_latency_ms"]
     return SweepPointEntry(
-        plan_horizon=plan_horizon,
+        plan_horizon=point.plan_horizon,
+        swept=dict(point.swept),
         scorecard=scorecard_entry(card),
         success_ci=(success.low, success.high),
         latency_ci_ms=(latency.low, latency.high),

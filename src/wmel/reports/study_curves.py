@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 from wmel.contract.cell import FLOOR, ORACLE
 from wmel.errors import is_number
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
+from wmel.reports.words import part_name
 
-SHARED = ("env", "layout", "init", "policy", "planner", "objective", "success", "stop")
-NUMBERS = ("plan_horizon", "evaluations", "execute", "horizon", "perturb_prob", "perturbation")
-MOVES = {  # label -> what of the setting moves with it; one that is not here may move any number
-    "plan_horizon": ("plan_horizon",),
-    "candidates": ("evaluations",),
-    "execute": ("execute",),
+SHARED = ("env", "layout", "init", "policy", "success", "stop", "execute", "horizon", "perturb_prob", "perturbation")
+PARTS = ("planner", "objective")  # as {name, **settings}: a swept setting is left out of what must agree
+KEEPS_EVALUATIONS = ("plan_horizon", "execute", "max_steps", "perturbation_probability")
+MOVES = {  # a label that moves something of another name
     "max_steps": ("horizon",),
-    "perturbation_probability": ("perturb_prob", "perturbation"),
+    "action_repeat": ("env", "horizon"),
+    "criterion_success": ("success",),
+    "criterion_stop": ("stop",),
 }
 
 
@@ -86,10 +87,9 @@ def _of_models(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
 
 def _agreeing(comparisons: list[ComparisonEntry], label: str) -> Iterator[list[ComparisonEntry]]:
     """Comparisons that differ in the label alone; one that nothing strikes belongs to every perturbation."""
-    moves = MOVES.get(label, NUMBERS)
     groups: dict[str, list[ComparisonEntry]] = {}
     for one in comparisons:
-        fixed = [getattr(one.setting, name) for name in (*SHARED, *NUMBERS) if name not in moves]
+        fixed = _fixed(one, label)
         others = {name: value for name, value in one.labels.items() if name != label}
         groups.setdefault(json.dumps([fixed, others], sort_keys=True, default=str), []).append(one)
     for group in groups.values():
@@ -97,6 +97,20 @@ def _agreeing(comparisons: list[ComparisonEntry], label: str) -> Iterator[list[C
         apart = label == "perturbation_probability" and len(named) > 1
         for name in named if apart else [None]:
             yield [one for one in group if not apart or one.setting.perturbation in (name, None)]
+
+
+def _fixed(one: ComparisonEntry, label: str) -> list[Any]:
+    """All of a setting that does not move with a label."""
+    struck = ("perturb_prob", "perturbation") if label.startswith("perturbation_") else ()
+    moves = (label, *struck, *MOVES.get(label, ()))
+    parts = [getattr(one.setting, name) for name in PARTS]
+    still = [
+        {key: value for key, value in part.items() if key != label} if isinstance(part, dict) else part
+        for part in parts
+    ]
+    untold = not isinstance(one.setting.planner, dict) and label in KEEPS_EVALUATIONS  # as in records of version 2.0
+    evaluations = one.setting.evaluations if untold else None
+    return [*(getattr(one.setting, name) for name in SHARED if name not in moves), *still, evaluations]
 
 
 def _success(one: ComparisonEntry, arm: str, at: float) -> list[Point]:
@@ -123,7 +137,8 @@ def _family(one: ComparisonEntry, arm: str, label: str) -> str:
 def _words(one: ComparisonEntry, label: str) -> str:
     """What does not move."""
     said, others = one.setting, {name: value for name, value in one.labels.items() if name != label}
-    named = [said.env, said.planner or said.policy, said.objective, said.perturbation, said.success]
+    named = [said.env, part_name(said.planner or said.policy), said.perturbation, said.success]
+    named += [] if said.objective is None else [part_name(said.objective)]
     return ", ".join([name for name in named if name] + [f"{key} = {value}" for key, value in others.items()])
 
 

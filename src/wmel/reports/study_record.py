@@ -14,11 +14,17 @@ from wmel.stats.holm import holm
 
 
 def study_record(
-    name: str, about: str, results: Sequence[CellResult], compared: Compared, *, rescored: str | None = None
+    name: str,
+    about: str,
+    results: Sequence[CellResult],
+    compared: Compared,
+    *,
+    rescored: str | None = None,
+    metrics: Sequence[str] = (),
 ) -> StudyRecord:
     """All that is said of a study; its rows stay in its store."""
     refused = list(compared.refused)
-    entries = [_comparison(one, refused) for one in compared.comparisons]
+    entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
     return StudyRecord(
         **stamp(),
         kind="study",
@@ -37,7 +43,7 @@ def study_record(
     )
 
 
-def _comparison(compared: StudyComparison, refused: list[str]) -> ComparisonEntry:
+def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence[str]) -> ComparisonEntry:
     arms, gaps = compared.arms, {}
     for model in arms.learned:
         try:
@@ -58,8 +64,10 @@ def _comparison(compared: StudyComparison, refused: list[str]) -> ComparisonEntr
         name=compared.name,
         labels=dict(compared.labels),
         arm_labels={arm: dict(labels) for arm, labels in compared.arm_labels.items()},
-        setting=run_metadata(arms.oracle),
-        scorecards={name: scorecard_entry(scorecard(run.policy_name, run.table)) for name, run in arms.by_name.items()},
+        setting=run_metadata(arms.oracle, metrics),
+        scorecards={
+            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in arms.by_name.items()
+        },
         gaps=gaps,
     )
 

@@ -6,6 +6,7 @@ from wmel.analysis.labels import Label, shown
 from wmel.reports.entries import estimate_from
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap
+from wmel.reports.words import part_words
 
 LISTED = 6  # more seeds than this are not named one by one
 ALPHA = 0.05
@@ -49,8 +50,8 @@ def setting_words(comparison: ComparisonEntry) -> str:
     facts = {
         "environment": said.env,
         "start": start if said.init is None else f"{said.init} ({start})",
-        "planner": f"{said.planner or said.policy} ({', '.join(details)})",
-        "objective": said.objective or "n/a (the policy names none)",
+        "planner": f"{part_words(said.planner or said.policy)} ({', '.join(details)})",
+        "objective": part_words(said.objective or "n/a (the policy names none)"),
         "perturbation": struck,
         "success": said.success or "n/a (no criterion was given)",
         "stop": "at success" if said.stop == "success" else "at the horizon",

@@ -1,5 +1,8 @@
 """How an estimate is written for people."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from wmel.analysis.horizon import HorizonSweep
 from wmel.stats.estimate import Estimate
 
@@ -21,6 +24,19 @@ def short(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3g}"
 
 
+def part_name(part: Mapping[str, Any] | str) -> str:
+    """What a part of a record is called; records of schema 2.0 hold its text."""
+    return part if isinstance(part, str) else part["name"]
+
+
+def part_words(part: Mapping[str, Any] | str) -> str:
+    """A part of a record with its settings, those that are none left out: `cem plan_horizon=15 candidates=24`."""
+    if isinstance(part, str):
+        return part
+    settings = (f"{name}={value}" for name, value in part.items() if name != "name" and value is not None)
+    return " ".join([part["name"], *settings])
+
+
 def horizon_note(sweep: HorizonSweep) -> str:
     """What belongs beside H*: epsilon and the confidence set, or why there is none."""
     effective = sweep.effective_horizon
@@ -28,3 +44,37 @@ def horizon_note(sweep: HorizonSweep) -> str:
         return effective.reason
     held = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
     return f"documents' rule, epsilon {sweep.epsilon:g}{held}"
+
+
+def answer_of_run(record: Any) -> str:
+    """What a run comes to, in a sentence."""
+    said, estimates = record.metadata, record.scorecard.estimates
+    success, back = estimates["success_rate"], estimates["average_return"]
+    what = f"{said.policy}{'' if said.model is None else f' on {said.model}'} in {said.env}"
+    if success.value is not None:
+        rate = f"{success.value:.3f} [{success.low:.3f}, {success.high:.3f}]"
+        return f"{what} succeeds in {rate} of {said.episodes} episodes."
+    if back.value is not None:
+        unjudged = "no criterion of success was given"
+        return f"{what} returns {back.value:.1f} on average over {said.episodes} episodes; {unjudged}."
+    return f"{what} ran {said.episodes} episodes; success: {success.reason}."
+
+
+def answer_of_sweep(record: Any) -> str:
+    """What a sweep comes to, in a sentence."""
+    enough, best = record.effective_horizon, max(record.points, key=lambda point: point.scorecard.success_rate or 0)
+    at = ", ".join(f"{name} {value}" for name, value in best.swept.items()) or f"plan horizon {best.plan_horizon}"
+    rate = best.scorecard.success_rate
+    found = "no criterion of success was given" if rate is None else f"success is highest, {rate:.3f}, at {at}"
+    shortest = "" if enough.value is None else f"; a plan horizon of {enough.value:.0f} is enough"
+    return f"{record.policy_name} in {record.metadata.env}: {found}{shortest}."
+
+
+def answer_of_gap(record: Any) -> str:
+    """What a comparison of models comes to, in a sentence for each model."""
+    said = []
+    for model, one in record.cpgs.items():
+        rates = f"succeeds in {one.learned_success_rate:.2f} of episodes where the true dynamics give"
+        gap = f"gap {one.gap:+.2f} [{one.gap_ci_low:+.2f}, {one.gap_ci_high:+.2f}] over {one.n_episodes_learned} pairs"
+        said.append(f"{one.verdict}: {model} {rates} {one.oracle_success_rate:.2f} ({gap}).")
+    return " ".join(said)
