@@ -3,12 +3,16 @@
 import shutil
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wmel import catalog
+from wmel.cli.main import main
 from wmel.contract.policy import Percept
 
 ROOT = Path(__file__).parents[1]
@@ -41,15 +45,49 @@ def percept_of():
     return percept
 
 
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture(scope="session")
 def wmel_command():
-    """`wmel ...` in a process of its own."""
+    """`wmel ...` in this process; in one of its own where the environment variables are others."""
+    return lambda *arguments, **options: (_in_a_process if "env" in options else _in_here)(*arguments, **options)
 
-    def call(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
-    return call
+@pytest.fixture(scope="session")
+def wmel_process():
+    """`wmel ...` in a process of its own: for signals, start-up and disks."""
+    return _in_a_process
+
+
+def _in_a_process(*arguments: str, **options) -> Done:
+    command = [sys.executable, "-m", "wmel", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _in_here(*arguments: str, cwd: Path | None = None) -> Done:
+    """What is imported from the folder is forgotten: the next test may write other code by the same name."""
+    folder = Path.cwd() if cwd is None else Path(cwd)
+    before, typed, out, err = list(sys.path), sys.argv, StringIO(), StringIO()
+    try:
+        with chdir(folder), redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            sys.argv = ["wmel", *arguments]
+            main()
+    finally:
+        sys.path[:], sys.argv = before, typed
+        if cwd is not None:
+            for name, module in list(sys.modules.items()):
+                if str(getattr(module, "__file__", None)).startswith(str(folder.resolve())):
+                    del sys.modules[name]
+    code = ended.value.code
+    return Done(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")

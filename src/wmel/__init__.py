@@ -15,7 +15,7 @@ _HOMES = {
     "Disturbance": "wmel.contract.perturbation",
     "DropNextActions": "wmel.perturbations.drop_next_actions",
     "EnvPerturbation": "wmel.perturbations.env_default",
-    "EpisodeTable": "wmel.episodes",
+    "EpisodeTable": "wmel.schema",
     "Estimate": "wmel.stats.estimate",
     "Finite": "wmel.contract.spaces",
     "GoalDistance": "wmel.objectives.goal_distance",
@@ -23,6 +23,9 @@ _HOMES = {
     "MPPI": "wmel.planners.mppi",
     "ModelPredictive": "wmel.policies.model_predictive",
     "Oracle": "wmel.models.oracle",
+    "Processes": "wmel.experiments.executors.processes",
+    "Result": "wmel.results",
+    "Serial": "wmel.experiments.executors.serial",
     "RandomShooting": "wmel.planners.random_shooting",
     "Scorecard": "wmel.analysis.scorecard",
     "Stop": "wmel.contract.criterion",
@@ -32,15 +35,15 @@ _HOMES = {
     "environment": "wmel.catalog",
     "PairModel": "wmel.models.pair",
     "compute_esnr": "wmel.diagnostics.esnr.listing",
-    "esnr": "wmel.diagnostics.esnr.measure",
     "esnr_difference": "wmel.diagnostics.esnr.result",
     "fresh_observations": "wmel.diagnostics.observations",
     "counterfactual_planning_gap": "wmel.analysis.cpg",
     "cpg_verdict": "wmel.analysis.verdict",
     "episode_seeds": "wmel.closed_loop.run",
     "horizon_sweep": "wmel.closed_loop.horizon_sweep",
-    "load": "wmel.study.load",
+    "objective": "wmel.catalog",
     "perturbation": "wmel.catalog",
+    "planner": "wmel.catalog",
     "policy": "wmel.catalog",
     "pooled_gap": "wmel.analysis.pooled_gap",
     "read_record": "wmel.reports.records",
@@ -53,10 +56,35 @@ _HOMES = {
     "write_record": "wmel.reports.records",
 }
 
-__all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
+VERBS = {  # every verb of the command line, by the same name
+    "run": "wmel.api.run",
+    "sweep": "wmel.api.sweep",
+    "cpg": "wmel.api.cpg",
+    "esnr": "wmel.api.esnr",
+    "esnr_over_training": "wmel.api.over_training",
+    "esnr_toy": "wmel.api.over_training",
+    "train": "wmel.api.train",
+    "convert": "wmel.api.train",
+    "study": "wmel.api.study",
+    "report": "wmel.api.study",
+    "load": "wmel.api.study",
+    "show": "wmel.api.show",
+    "compare": "wmel.api.compare",
+    "power": "wmel.api.power",
+    "check": "wmel.api.check",
+}
+_HOMES |= VERBS
+_OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # names that differ from those at home
+
+__all__ = ["__version__", *_HOMES, *_OTHER_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("wmel")
+    if name in _OTHER_NAMES:
+        home, there = _OTHER_NAMES[name]
+        return getattr(importlib.import_module(home), there)
     if name not in _HOMES:
         raise AttributeError(f"module 'wmel' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -7,7 +7,7 @@ from wmel.analysis.arms import Arms
 from wmel.contract.run import SweepPoint
 from wmel.models.oracle import Oracle
 from wmel.reports.compare_envelope import ComparisonRecord
-from wmel.reports.cpg_record import write_comparison
+from wmel.reports.cpg_record import cpg_record, write_comparison
 
 MAZE = catalog.environment("maze_toy")
 ROOMS = catalog.environment("two_room_toy")
@@ -32,14 +32,14 @@ def folder(tmp_path_factory):
     }
     for name, run in runs.items():
         write_record(folder / f"{name}.json", run_record(run))
-    point = SweepPoint(20, runs["good"])
+    point = SweepPoint({"plan_horizon": 20}, runs["good"])
     write_record(folder / "sweep.json", sweep_record([point], epsilon=0.01))
     models = {"oracle": None, "truth": Oracle(MAZE), "still": lambda state, action: state * 0}
     arms = {name: run_in(MAZE, catalog.policy("cem", MAZE, model=model)) for name, model in models.items()}
     for name, learned in {"cpg-a": ("truth", "still"), "cpg-b": ("truth",)}.items():
         cap = 20 if name == "cpg-b" else None
         made = Arms(arms["oracle"], {model: arms[model] for model in learned}, runs["short"], {}, cap)
-        write_comparison(folder / name, made)
+        write_comparison(folder / name, made, cpg_record(made))
     (folder / "empty").mkdir()
     (folder / "notes.txt").write_text("nothing")
     return folder

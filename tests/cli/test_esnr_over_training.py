@@ -5,15 +5,14 @@ import shutil
 
 import pytest
 
+import wmel
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
-from wmel.cli.main import app
-from wmel.errors import BadInput
-from wmel.reports.records import read_record
 from wmel.training.checkpoints import read_checkpoint, write_checkpoint
 
 WORLD = "dmc:cartpole-swingup"
 QUICK = ["--env", WORLD, "--states", "4", "--samples", "4", "--plan-horizon", "2", "--population", "4", "--elites", "2"]
+SETTINGS = {"states": 4, "samples": 4, "plan_horizon": 2, "population": 4, "elites": 2}
 UPDATES = (1, 4, 16, 64, 256)
 
 
@@ -31,7 +30,8 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def read(wmel_command, run, tmp_path_factory):
     """The command once for all tests that look at what it made."""
-    folder = tmp_path_factory.mktemp("read")
+    folder = tmp_path_factory.mktemp("read") / "out"
+    folder.mkdir()
     table = folder / "returns.csv"
     lines = [f"seed0,{updates},{10 * updates},{'' if updates == 4 else 0.5}" for updates in (*UPDATES, 100)]
     table.write_text("\n".join(["run,updates,return,<i>gap</i>", *lines]) + "\n")
@@ -40,25 +40,43 @@ def read(wmel_command, run, tmp_path_factory):
     return folder, done
 
 
-def test_every_checkpoint_is_a_record_that_can_be_shown(read, wmel_command):
-    folder, _ = read
-    files = sorted((folder / "readings" / "seed0").iterdir())
-    assert [file.name for file in files] == [f"{updates:07d}.json" for updates in UPDATES]
-    rows = [(one.model, one.method) for one in read_record(files[1]).readings]
+@pytest.fixture(scope="module")
+def page(read):
+    return (read[0] / "over-training.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def records(page, read, run):
+    """The records of its checkpoints by updates: everything is stored, so that nothing is read again."""
+    result = wmel.esnr_over_training([run], WORLD, output=read[0], quiet=True, **SETTINGS)
+    (training,) = result.trainings
+    return training.records
+
+
+def test_every_checkpoint_is_a_record_beside_the_oracle(records):
+    assert list(records) == list(UPDATES)
+    rows = [(one.model, one.method) for one in records[4].readings]
     assert rows == [
         *(("seed0@4", name) for name in ("fog", "zog", "cem")),
         *(("oracle", name) for name in ("fog(fd)", "zog", "cem")),
     ]
-    assert all(one.alignment is not None for one in read_record(files[1]).readings)
-    assert "seed0@4 fog" in wmel_command("show", str(files[1])).stdout
+    assert all(one.alignment is not None for one in records[4].readings)
 
 
-def test_noise_is_drawn_anew_at_every_checkpoint_and_states_are_the_same(read):
-    records = [read_record(file) for file in sorted((read[0] / "readings" / "seed0").iterdir())]
-    assert len({one.readings[0].settings["noise_seed"] for one in records}) == len(UPDATES)
-    assert len({one.readings[0].esnr.value for one in records}) == len(UPDATES)
-    assert len({one.readings[0].weights for one in records}) == 1
-    assert all(one.states == records[0].states for one in records)
+def test_what_is_stored_can_be_loaded_and_reported(read, wmel_command, tmp_path):
+    shutil.copytree(read[0], tmp_path / "store")
+    (record,) = wmel.load(tmp_path / "store").readings
+    assert {one.model for one in record.readings} == {"oracle", *(f"seed0@{updates}" for updates in UPDATES)}
+    shown = wmel_command("report", str(tmp_path / "store"))
+    assert shown.returncode == 0 and "seed0@4 fog" in shown.stdout, shown.stderr
+
+
+def test_noise_is_drawn_anew_at_every_checkpoint_and_states_are_the_same(records):
+    first, *_ = found = list(records.values())
+    assert len({one.readings[0].settings["noise_seed"] for one in found}) == len(UPDATES)
+    assert len({one.readings[0].esnr.value for one in found}) == len(UPDATES)
+    assert len({one.readings[0].weights for one in found}) == 1
+    assert all(one.states == first.states for one in found)
 
 
 def test_the_screen_has_a_row_for_each_checkpoint_and_a_verdict_for_each_estimator(read):
@@ -69,14 +87,12 @@ def test_the_screen_has_a_row_for_each_checkpoint_and_a_verdict_for_each_estimat
         begins = tuple(f"seed0, {method}: {said}: " for said in ("no U-shape", "too few checkpoints"))
         assert sum(line.startswith(begins) for line in done.stdout.splitlines()) == 1
         assert f"{method} ESNR of the oracle (placebo)" in done.stdout.replace("\u00a0", " ")
-    assert "5/5 checkpoints" in done.stderr and done.stderr.count("seed0@") == 5
+    assert "5/5 readings" in done.stderr and done.stderr.count("seed0@") == 5
     assert f"page: {folder / 'over-training.html'}" in done.stdout
     assert (folder / "over-training.md").read_text().startswith("# ESNR over training in dmc:cartpole-swingup")
 
 
-def test_the_page_has_the_curves(read):
-    page = (read[0] / "over-training.html").read_text()
-    records = {int(file.stem): read_record(file) for file in sorted((read[0] / "readings" / "seed0").iterdir())}
+def test_the_page_has_the_curves(page, records):
     for place, name in enumerate(("fog", "zog", "cem")):
         ratios, aligned = (_lines(page, f"{figure}-{name}") for figure in ("ratios", "alignments"))
         found = {updates: record.readings[place].esnr for updates, record in records.items()}
@@ -94,47 +110,57 @@ def _lines(page: str, figure: str) -> dict[str, list[float]]:
     return {line["name"]: line["x"] for line in data["data"]}
 
 
-def test_what_was_read_is_not_read_again(read, wmel_command, run, tmp_path):
-    shutil.copytree(read[0] / "readings", tmp_path / "readings")
-    lost = tmp_path / "readings" / "seed0" / "0000016.json"
+@pytest.fixture
+def again(read, run, wmel_command, tmp_path):
+    """The command once more, in a copy of its folder: what it said, and its readings by file."""
+    shutil.copytree(read[0] / "cells", tmp_path / "cells")
+    shutil.copy(read[0] / "study.json", tmp_path)
+
+    def call(*more: str, training=run):
+        done = wmel_command("esnr", "over-training", str(training), *QUICK, *more, "--output", str(tmp_path))
+        return done, {file: file.read_bytes() for file in tmp_path.rglob("reading.json")}
+
+    return call
+
+
+def test_what_was_read_is_not_read_again(again, tmp_path):
+    lost = next(file for file in tmp_path.rglob("reading.json") if '"seed0@16"' in file.read_text())
     before = json.loads(lost.read_text())
     lost.unlink()
-    stay = {file: file.read_bytes() for file in (tmp_path / "readings" / "seed0").iterdir()}
-    done = wmel_command("esnr", "over-training", str(run), *QUICK, "--output", str(tmp_path))
+    stay = {file: file.read_bytes() for file in tmp_path.rglob("reading.json")}
+    done, files = again()
     assert done.returncode == 0, done.stderr
-    assert "1/1 checkpoints" in done.stderr and done.stderr.count("seed0@") == 1
-    assert all(file.read_bytes() == content for file, content in stay.items())
-    again = json.loads(lost.read_text())
-    assert [one["esnr"] for one in again["readings"]] == [one["esnr"] for one in before["readings"]]
+    assert "1/1 readings" in done.stderr and len(stay) == 4
+    assert all(files[file] == content for file, content in stay.items())
+    found = json.loads(lost.read_text())
+    assert [one["esnr"] for one in found["data"]["readings"]] == [one["esnr"] for one in before["data"]["readings"]]
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--samples", "5"], "samples of fog: 4 there, 5 now"),
-        (["--methods", "fog"], "methods: fog,zog,cem there, fog now"),
-        (["--no-oracle"], "oracle: True there, False now"),
-        (["--init", "fixed"], "states"),
-        (["--rollout", "decoded"], "model: seed0@1 there, seed0@1 decoded now"),
-    ],
+    "more", [["--samples", "5"], ["--methods", "fog"], ["--no-oracle"], ["--init", "fixed"], ["--rollout", "decoded"]]
 )
-def test_another_question_needs_another_folder(read, run, more, words):
-    with pytest.raises(BadInput, match=f"{words}.*; give another --output"):
-        app(
-            ["esnr", "over-training", str(run), *QUICK, *more, "--output", str(read[0]), "--quiet"],
-            standalone_mode=False,
-        )
+def test_another_question_is_read_anew_and_never_mixed_with_the_first(again, tmp_path, more):
+    before = {file: file.read_bytes() for file in tmp_path.rglob("reading.json")}
+    done, files = again(*more)
+    assert done.returncode == 0, done.stderr
+    assert "5/5 readings" in done.stderr and len(files) == 10
+    assert {file: files[file] for file in before} == before
+    rows = wmel.load(tmp_path).readings
+    assert len(rows) == 1 and len({one.settings["samples"] for one in rows[0].readings}) == 1
+    done, files = again()
+    assert done.returncode == 0 and "readings" not in done.stderr and len(files) == 10  # the first is still there
 
 
-def test_other_weights_need_another_folder(read, run, tmp_path):
-    other = tmp_path / "seed0"
+def test_other_weights_are_read_again(again, run, tmp_path):
+    other = tmp_path / "runs" / "seed0"
     shutil.copytree(run, other)
     checkpoint = other / "checkpoints" / "0000004"
     weights, card = read_checkpoint(checkpoint)
     changed = {name: value + 1 if value.is_floating_point() else value for name, value in weights.items()}
     write_checkpoint(checkpoint, changed, card)
-    with pytest.raises(BadInput, match=r"0000004.json was read otherwise, weights of the checkpoint"):
-        app(["esnr", "over-training", str(other), *QUICK, "--output", str(read[0]), "--quiet"], standalone_mode=False)
+    done, files = again(training=other)
+    assert done.returncode == 0, done.stderr
+    assert "1/1 readings" in done.stderr and len(files) == 6
 
 
 def test_a_bad_table_is_one_line_and_exit_code_2_before_any_work(wmel_command, run, tmp_path):

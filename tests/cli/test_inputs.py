@@ -4,13 +4,12 @@ import json
 
 import pytest
 
+import wmel
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
-from wmel.cli.inputs import own_models
+from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
-from wmel.training.checkpoints import write_checkpoint
-from wmel.training.recipes import gathered, recipe, trained
 
 pytestmark = pytest.mark.slow  # commands, each a process of its own
 
@@ -23,9 +22,7 @@ def models(tmp_path_factory):
     """A folder with a tdmpc2 and an mlp of the same world."""
     folder, world = tmp_path_factory.mktemp("models"), catalog.environment("dmc:cartpole-swingup")
     untrained_checkpoint(folder / "td", world)
-    how = recipe(world, "mlp", transitions=60, episode_steps=20, epochs=1)
-    made = trained(world, how, gathered(world, how))
-    write_checkpoint(folder / "mlp", made.model.network.state_dict(), made.card)
+    wmel.train("mlp", world, output=folder / "mlp", transitions=60, episode_steps=20, epochs=1, quiet=True)
     return folder
 
 
@@ -45,7 +42,7 @@ def test_the_policy_of_a_checkpoint_is_run_alone(wmel_command, models):
         (f"run {ENV} {SHORT} --policy cem --episodes 1 --horizon 2 --plan-horizon 3 --output run.json", "run.json"),
         (
             f"sweep {ENV} {SHORT} --policy cem --plan-horizons 2 --episodes-per-point 1 --episode-horizon 2 --output s",
-            "s",
+            "s/sweep.json",
         ),
         (f"cpg {ENV} {SHORT} --planner cem --episodes 2 --horizon 2 --plan-horizon 3 --output gap", "gap/td.json"),
     ],
@@ -79,18 +76,19 @@ def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, model
 
 
 def test_a_checkpoint_given_by_its_card_has_the_choice_too(models):
-    world = catalog.environment("dmc:cartpole-swingup")
-    found = own_models([str(models / "td" / "card.json"), str(models / "mlp")], world, None, "decoded")
-    assert [model.spec.name for model in found.values()] == ["tdmpc2-decoded", "mlp"]
+    given = Given.of(None, model={"rollout": "decoded"})
+    found = given.models([str(models / "td" / "card.json"), models / "mlp"])
+    assert [(entry["name"], entry["checkpoint"]) for entry in found] == [
+        (name, str(models / name)) for name in ("td", "mlp")
+    ]
+    assert [entry.get("rollout") for entry in found] == ["decoded", None]
 
 
 def test_a_kind_that_is_no_word_is_refused(models, tmp_path):
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "card.json").write_text(json.dumps({"model": {"kind": ["tdmpc2"]}, "weights_sha256": ""}))
     with pytest.raises(BadInput):
-        own_models(
-            [str(tmp_path / "odd"), str(models / "td")], catalog.environment("dmc:cartpole-swingup"), None, "latent"
-        )
+        Given.of(None, model={"rollout": "latent"}).models([tmp_path / "odd", models / "td"])
 
 
 def test_gradients_are_asked_where_a_models_own_policy_goes(wmel_command, models):
@@ -111,7 +109,7 @@ def test_a_checkpoint_of_another_task_is_pointed_out(wmel_command, models):
     assert told == {"dmc:cartpole-balance": True, "dmc:cartpole-swingup": False}
 
 
-MLP = "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imagines in one way"
+MLP = "a model of kind mlp imagines in one way: leave out rollout 'decoded'"
 
 
 @pytest.mark.parametrize(
@@ -124,9 +122,10 @@ MLP = "rollout 'decoded' is for a model of kind tdmpc2; a model of kind mlp imag
         (f"run {ENV} --policy cem --model ./td --rollout spoken", "no rollout 'spoken'; known: latent, decoded"),
         (
             f"run {ENV} --policy cem --rollout decoded",
-            "--rollout is for checkpoints; the oracle imagines in its own way",
+            "rollout is for checkpoints; the oracle imagines in its own way",
         ),
-        (f"esnr {ENV} --model oracle --rollout decoded", "--rollout is for checkpoints; the oracle imagines in its"),
+        (f"run {ENV} --policy cem --device cpu", "a device is for checkpoints, and none is given"),
+        (f"esnr {ENV} --model oracle --rollout decoded", "rollout is for checkpoints; the oracle imagines in its"),
         (f"run {ENV} --policy prior --model ./mlp", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
         (f"run {ENV} --policy native --model ./mlp", "or a model with a policy of its own, such as a tdmpc2"),
         (f"run {ENV} --policy prior", "the policy prior needs a model with a policy of its own"),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from wmel.cli.over_training_inputs import checkpoints_of, read_beside, runs_of
+from wmel.api.over_training import checkpoints_of, read_beside, runs_of
 from wmel.errors import BadInput
 
 RUNS = {"a": {1: None, 10: None}, "b": {1: None}}

@@ -54,18 +54,18 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
     [
         (["--env", "maze_toi"], "no environment named 'maze_toi'; did you mean 'maze_toy'?"),
         (["--policy", "greddy"], "no policy named 'greddy'; did you mean 'greedy'?"),
-        (["--episodes", "0"], "the number of episodes must be positive, got 0"),
-        (["--episodes", "-5"], "the number of episodes must be positive, got -5"),
+        (["--episodes", "0"], "episodes: input should be greater than 0, got 0"),
+        (["--episodes", "-5"], "episodes: input should be greater than 0, got -5"),
         (["--episodes", "2.5"], "'2.5'"),
         (["--episodes", "many"], "'many'"),
-        (["--episodes", "100001"], "at most 100000"),
-        (["--horizon", "0"], "horizon must be positive, got 0"),
-        (["--plan-horizon", "0"], "plan horizon must be positive, got 0"),
-        (["--candidates", "-1"], "candidates must be positive, got -1"),
-        (["--seed", "-1"], "a seed must not be negative, got -1"),
-        (["--policy", "random", "--candidates", "5"], "policy 'random' has no setting 'candidates'; it takes none"),
+        (["--episodes", "100001"], "less than or equal to 100000, got 100001"),
+        (["--horizon", "0"], "horizon: input should be greater than 0, got 0"),
+        (["--plan-horizon", "0"], "plan_horizon must be a whole number of at least 1, got 0"),
+        (["--candidates", "-1"], "candidates must be a whole number of at least 1, got -1"),
+        (["--seed", "-1"], "seeds.0: must be 0 to 9999"),
+        (["--policy", "random", "--candidates", "5"], "policy 'random' does not plan: leave out candidates"),
         (["--output", "/proc/nowhere/run.json"], "cannot write /proc/nowhere/run.json"),
-        (["--output", "."], "it is a folder"),
+        (["--output", "folder.json"], "it is a folder"),
         (["--markdown", "/dev/null/card.md"], "cannot write /dev/null/card.md"),
         (["--layout", "absent.txt"], "cannot read the layout absent.txt"),
         (["--no-such-option"], "No such option"),
@@ -78,17 +78,17 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--policy", "cem", "--model", "no_such_module:thing"], "cannot import 'no_such_module:thing'"),
         (["--policy", "cem", "--model", "wmel.catalog:nothing"], "has no 'nothing'"),
         (["--policy", "cem", "--model", "orcle"], "no model named 'orcle'; did you mean 'oracle'?"),
-        (["--policy", "cem", "--model", "wmel.testing.broken_parts:LeakyEnvironment"], "it lacks encode, decode"),
+        (["--policy", "cem", "--model", "tests.testing.broken_parts:LeakyEnvironment"], "it lacks encode, decode"),
         (["--policy", "native"], "needs a model of your own"),
         (["--deadline-ms", "0"], "a deadline must be a positive number"),
         (["--deadline-ms", "soon"], "'soon' is not a number"),
         (["--metric", "sucess_rate"], "did you mean 'success_rate'?"),
         (["--metric", "success@0"], "positive whole number of steps, got 0"),
-        (["--policy", "cem", "--execute", "0"], "execute must be positive, got 0"),
+        (["--policy", "cem", "--execute", "0"], "execute: input should be greater than 0, got 0"),
         (["--success", "reward>0.6"], "'reward>0.6' is no criterion of success; write one like 'reward>=0.6'"),
         (["--success", "reward>=0.6"], "no quantity 'reward' to judge success by; known: distance"),
         (["--success", "distance<=0@at_end", "--stop", "success"], "it needs stop = horizon"),
-        (["--stop", "never"], "'never' is no stop rule; known: 'success', 'horizon'"),
+        (["--stop", "never"], "stop: input should be 'success' or 'horizon', got 'never'"),
         (["--init", "fixed"], "environment 'maze_toy' has no setting 'init'; it takes layout, max_steps"),
         (["--env", "dmc_acrobot", "--init", "random"], "init must be 'task' or 'fixed', got 'random'"),
         (["--env", "dmc:acrobat-swingup"], "did you mean 'dmc:acrobot-swingup'?"),
@@ -100,6 +100,7 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, arguments, words):
+    (tmp_path / "folder.json").mkdir()
     done = wmel_command("run", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr and done.stderr.startswith("wmel: ")
@@ -148,9 +149,35 @@ def test_a_model_in_the_current_folder_is_planned_with(wmel_command, tmp_path):
     assert json.loads((tmp_path / "r.json").read_text())["metadata"]["policy_reads"] == "observation"
 
 
-def test_a_run_in_which_every_episode_fails_alike_says_so_and_exits_1(wmel_command, tmp_path):
+def test_a_model_that_breaks_at_its_first_decision_is_refused_with_its_file_and_line(wmel_command, tmp_path):
     (tmp_path / "own.py").write_text("def dead(state, action):\n    raise OSError('no weights')\n")
-    done = wmel_command("run", "--policy", "cem", "--model", "own:dead", "--episodes", "3", cwd=tmp_path)
+    line = "run --policy cem --model own:dead --episodes 3 --output r.json"
+    done = wmel_command(*line.split(), cwd=tmp_path)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and not done.stdout
+    assert "OSError: no weights" in done.stderr and f"{tmp_path / 'own.py'}, line 2, in dead" in done.stderr
+    assert [path.name for path in tmp_path.glob("r.json*")] == []
+
+
+LATER = """
+import sys
+
+def breaks_later(state, action):
+    if "wmel.closed_loop.lockstep" in {frame.f_globals["__name__"] for frame in frames()}:
+        raise OSError("no weights")
+    return state
+
+def frames():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+"""
+
+
+def test_a_run_in_which_every_episode_fails_alike_says_so_and_exits_1(wmel_command, tmp_path):
+    """One that passes the trial before the run, and breaks in every episode of it."""
+    (tmp_path / "own.py").write_text(LATER)
+    done = wmel_command("run", "--policy", "cem", "--model", "own:breaks_later", "--episodes", "3", cwd=tmp_path)
     assert done.returncode == 1
     assert "every episode failed at its first decision: OSError: no weights" in done.stderr
 
@@ -165,7 +192,7 @@ def test_a_control_task_from_the_command_line_to_a_record_and_its_steps(wmel_com
     record = json.loads((tmp_path / "run.json").read_text())
     metadata = record["metadata"]
     assert (metadata["init"], metadata["stop"], metadata["success"]) == ("fixed", "horizon", "reward>=0.01@sustained:3")
-    assert metadata["objective"].startswith("Upright") and metadata["versions"]["mujoco"].startswith("3.16")
+    assert metadata["objective"]["name"] == "upright" and metadata["versions"]["mujoco"].startswith("3.16")
     steps = np.load(tmp_path / "steps.npz")
     assert steps["observations"].shape == (3, 12, 5) and steps["actions"].shape == (3, 12, 1)
     assert np.array_equal(steps["observations"][:, 1:], steps["next_observations"][:, :-1])

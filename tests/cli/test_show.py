@@ -23,7 +23,7 @@ def test_a_record_of_another_schema_version_is_one_clear_line(wmel_command, fold
     (folder / "old.json").write_text(json.dumps(record))
     done = wmel_command("show", "old.json", cwd=folder)
     assert done.returncode == 2
-    assert done.stderr == "wmel: old.json has schema version '1.0', and this wmel reads '2.0'\n"
+    assert done.stderr == "wmel: old.json has schema version '1.0', and this wmel reads 2.0 and 2.1\n"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1,2]", '{"schema_version": "2.0"}'])

@@ -9,7 +9,7 @@ def test_the_documents_command_line_works_word_for_word(wmel_command, tmp_path):
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "sweep.json").read_text())
     assert [point["plan_horizon"] for point in record["points"]] == [5, 10, 15, 20, 30]
-    assert record["metadata"]["episodes_per_point"] == 30 and record["metadata"]["episode_horizon"] == 80
+    assert record["metadata"]["episodes_per_point"] == 30 and record["metadata"]["episode_horizon"] == 60
     assert record["metadata"]["epsilon"] == 0.01
     assert record["effective_horizon"]["value"] in (10, 15)
     assert "effective horizon H* =" in done.stdout
@@ -33,17 +33,17 @@ def test_every_option_is_taken(wmel_command, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--plan-horizons", ""], "--plan-horizons needs at least one whole number"),
-        (["--plan-horizons", ",,"], "--plan-horizons needs at least one whole number"),
-        (["--plan-horizons", "5,x"], "takes whole numbers separated by commas, got '5,x'"),
-        (["--plan-horizons", "5,2.5"], "takes whole numbers separated by commas, got '5,2.5'"),
-        (["--plan-horizons", "5,0"], "a planning horizon must be positive, got 0"),
+        (["--plan-horizons", ""], "--plan-horizons takes one or more whole numbers"),
+        (["--plan-horizons", ",,"], "--plan-horizons takes one or more whole numbers"),
+        (["--plan-horizons", "5,x"], "--plan-horizons takes whole numbers separated by commas, got '5,x'"),
+        (["--plan-horizons", "5,2.5"], "--plan-horizons takes whole numbers separated by commas, got '5,2.5'"),
+        (["--plan-horizons", "5,0"], "plan_horizon must be a whole number of at least 1, got 0"),
         (["--plan-horizons", "5,5"], "must differ"),
-        (["--episodes-per-point", "0"], "episodes must be positive, got 0"),
-        (["--episode-horizon", "-1"], "horizon must be positive, got -1"),
+        (["--episodes-per-point", "0"], "episodes: input should be greater than 0, got 0"),
+        (["--episode-horizon", "-1"], "horizon: input should be greater than 0, got -1"),
         (["--epsilon", "-1"], "epsilon must lie in [0, 1), got -1.0"),
         (["--epsilon", "nan"], "epsilon must lie in [0, 1), got nan"),
-        (["--policy", "random"], "policy 'random' has no setting 'plan_horizon'"),
+        (["--policy", "random"], "no planner to sweep plan_horizon of"),
         (["--env", "two_rom_toy"], "did you mean 'two_room_toy'?"),
     ],
 )

@@ -44,13 +44,13 @@ def test_it_is_run_by_itself(wmel_command, models):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env dmc_cartpole --target delta", "trainer 'latent-mlp' has no setting 'target'"),
+        ("--env dmc_cartpole --target delta", "No such option: --target"),
         ("--env maze_toy", "maze_toy gives no reward, which a latent-mlp learns: train mlp instead"),
     ],
 )
 def test_what_it_cannot_do_is_refused_before_anything_is_collected(wmel_command, tmp_path, line, words):
     done = wmel_command("train", "latent-mlp", *line.split(), "--output", "x", cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr == f"wmel: {words}\n"
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
 
 
 WORLDS = """
@@ -83,22 +83,22 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     done = wmel_command(*line.split(), "--output", "run.json", **own_worlds)
     assert done.returncode == 0, done.stderr
     said = json.loads((own_worlds["cwd"] / "run.json").read_text())["metadata"]
-    assert said["model"] == "tdmpc2" and said["planner"] == "latent-mppi" and len(said["weights"]) == 64
+    assert said["model"] == "tdmpc2" and said["planner"]["name"] == "latent-mppi" and len(said["weights"]) == 64
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env worlds:short --size 2", "TD-MPC2 comes in sizes 1, 5, 19, 48, 317, got 2"),
-        ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
-        ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
+        ("--env worlds:short --size 2", "size must be 1 or 5 or 19 or 48 or 317, got '2'"),
+        ("--env worlds:short --transitions 100", "No such option: --transitions"),
+        ("--env worlds:short --hidden 8,8", "No such option: --hidden"),
         ("--env worlds:short --device tpu", "no device is called 'tpu'; known: cpu, cuda, cuda:1"),
         ("--env dmc_cartpole", "TD-MPC2 acts with numbers; the actions of dmc_cartpole are levels"),
     ],
 )
 def test_a_tdmpc2_that_cannot_be_is_refused(wmel_command, own_worlds, line, words):
     done = wmel_command("train", "tdmpc2", *line.split(), "--output", "no", "--quiet", **own_worlds)
-    assert done.returncode == 2 and done.stderr == f"wmel: {words}\n"
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
     assert not (own_worlds["cwd"] / "no").exists()
 
 
@@ -123,5 +123,4 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
 @pytest.mark.parametrize("option", ["--updates 5", "--decoder-steps 5"])
 def test_what_only_a_tdmpc2_has_is_refused_for_others(wmel_command, own_worlds, option):
     done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", **own_worlds)
-    name = option.split()[0].removeprefix("--").replace("-", "_")
-    assert done.returncode == 2 and done.stderr == f"wmel: trainer 'mlp' has no setting '{name}'\n"
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: No such option: {option.split()[0]} ")

@@ -14,10 +14,10 @@ from tests.cli.test_cpg import heeding_interrupts
 from tests.conftest import ROOT
 from tests.training.tdmpc2.point import Point
 from wmel.threads import limited_to
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.tdmpc2.keeper import Keeper
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import train_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 POINTS = """
 import os, time
@@ -42,7 +42,7 @@ FILE, WEIGHTS = "unfinished.safetensors", "weights.safetensors"
 
 def by_library(updates: int, folder, tell) -> None:
     """As the command does it, saving after every round; 50 decisions of all episodes are taken to seed."""
-    settings = TDMPC2Settings(updates=updates, envs=50, batch=4, updates_per_step=1, decoder_steps=10)
+    settings = TDMPC2Trainer(updates=updates, envs=50, batch=4, updates_per_step=1, decoder_steps=10)
     train_tdmpc2(Point(12), settings, torch.device("cpu"), tell, Keeper(folder, 3, seconds=0.0))
 
 
@@ -208,7 +208,7 @@ def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
     assert (card["model"]["activation"], card["model"]["latent_norm"], card["fit"]["half"]) == ("relu", "none", True)
     assert sorted(file.name for file in folder.iterdir()) == ["card.json", "checkpoints", WEIGHTS]
     for where in (folder, folder / "checkpoints" / "0000001", folder / "checkpoints" / "0000004"):
-        assert restored(where, Point(12)).network.low.tolist() == [-1.0]
+        assert restore(where, Point(12)).network.low.tolist() == [-1.0]
     half, whole = ((one / WEIGHTS).stat().st_size for one in (folder, kept[0]))
     assert half / whole == pytest.approx(0.5, abs=0.01)
 
@@ -227,11 +227,11 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
     [
         (
             "tdmpc2 --data kept/episodes --env dmc:cartpole-swingup",
-            "the episodes in kept/episodes were played in point:",
+            "the episodes in kept/episodes were played in point, not in dmc:cartpole-swingup",
         ),
         ("mlp --data kept/episodes --env points:still --transitions 50 --epochs 1 --collect random", ""),
         ("mlp --env points:still --collect stored", ""),
-        ("tdmpc2 --data kept/episodes --envs 3", "stored episodes are as they were played: leave out --envs"),
+        ("tdmpc2 --data kept/episodes --envs 3", "stored episodes are as they were played: leave out envs"),
     ],
 )
 def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):

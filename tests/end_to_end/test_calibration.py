@@ -9,6 +9,7 @@ import pytest
 from wmel.stats.outcomes import binomial_table
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
 SPEC = importlib.util.spec_from_file_location("calibration", ROOT / "benchmarks" / "calibration.py")
 assert SPEC is not None and SPEC.loader is not None
 calibration = importlib.util.module_from_spec(SPEC)

@@ -1,5 +1,6 @@
 """A real third-party package, installed with pip, adds parts of every kind."""
 
+import json
 import os
 import subprocess
 import sys
@@ -85,3 +86,35 @@ def test_a_plugin_cannot_take_over_a_built_in_perturbation_by_its_full_name(wmel
 
 def test_a_metric_of_a_plugin_is_explained_by_its_own_words(wmel_command, installed):
     assert "Steps of the typical episode." in wmel_command("explain", "median_steps", env=installed).stdout
+
+
+def test_a_policy_of_a_plugin_is_set_like_any_part(wmel_command, installed):
+    line = "run --env corridor --policy marcher --episodes 2 --json"
+    right = wmel_command(*line.split(), "--set", "policy.action=3", env=installed)
+    assert right.returncode == 0, right.stderr
+    assert json.loads(right.stdout)["scorecard"]["success_rate"] == 1
+    wrong = wmel_command(
+        *["run", "--env", "corridor", "--policy", "marcher", "--set", "policy.actoin=3"], env=installed
+    )
+    assert wrong.returncode == 2 and "did you mean 'action'" in wrong.stderr
+
+
+def test_a_planner_that_is_no_dataclass_is_an_equal_citizen(wmel_command, installed, tmp_path):
+    words = (
+        "cpg --env corridor --model right-walker --planner last-draw --set planner.draws=5 --episodes 3 --output gap"
+    )
+    done = wmel_command(*words.split(), env=installed, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "gap" / "cpg.json").read_text())
+    assert record["setting"]["planner"] == {"name": "last-draw", "plan_horizon": 6, "draws": 5}
+    listed = wmel_command("list", "last-draw", env=installed).stdout
+    assert "draws" in listed and "plan_horizon" in listed
+
+
+def test_an_executor_of_a_plugin_runs_a_study(wmel_command, installed, tmp_path):
+    (tmp_path / "tiny.toml").write_text(
+        'name = "tiny"\nepisodes = 2\n[[environments]]\nname = "corridor"\n[[planners]]\nname = "last-draw"\n'
+        "draws = { sweep = [2, 3] }\n"
+    )
+    done = wmel_command("study", "tiny.toml", "--executor", "backwards", env=installed, cwd=tmp_path)
+    assert done.returncode == 0 and "0 failures" in done.stdout, done.stderr

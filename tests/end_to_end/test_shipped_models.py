@@ -11,7 +11,7 @@ from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
 from wmel.reports.study_envelope import StudyRecord
 from wmel.training.checkpoints import read_card
-from wmel.training.restore import restored
+from wmel.training.restore import restore
 from wmel.training.tdmpc2.play import played
 
 MODELS, RESULTS = (Path(__file__).parents[2] / name for name in ("models", "results"))
@@ -30,7 +30,7 @@ AGAIN = 16  # episodes
 @pytest.mark.parametrize(("name", "task"), TASKS.items())
 def test_it_is_small_restores_and_says_where_it_is_from(name, task):
     assert (MODELS / name / "weights.safetensors").stat().st_size < 12e6
-    restored(MODELS / name, catalog.environment(task))
+    restore(MODELS / name, catalog.environment(task))
     card = read_card(MODELS / name)
     assert card["environment"] == task and card["fit"]["device"] == "cuda" and card["fit"]["half"]
     assert card["policy_return"]["episodes"] == 64
@@ -65,7 +65,7 @@ def played_by_its_policy(request):
     """The model, what its card says, and episodes of its policy on a CPU: [E,L+1,O], [E,L,A], [E,L]"""
     name, task = request.param
     world = catalog.environment(task)
-    model = restored(MODELS / name, world)
+    model = restore(MODELS / name, world)
     return model, read_card(MODELS / name), played(world, model.network, episode_seeds(0, AGAIN))
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.study.studies import outcomes, started, written
+from tests.experiments.studies import outcomes, started, written
 
 SIX_CELLS = """
 name = "six cells"

@@ -1,10 +1,5 @@
 """`wmel doctor`: what is installed, what is missing, and how to get it."""
 
-EXAMPLES = """\b
-Examples:
-  wmel doctor
-"""
-
 
 def doctor() -> None:
     """Print versions, and for every extra what is present or how to install it."""
@@ -12,7 +7,7 @@ def doctor() -> None:
     import platform
     from importlib.metadata import requires, version
 
-    from wmel.cli.screen import console, table
+    from wmel.reports.terminal import lines_of, table
 
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     print(f"wmel {version('wmel')}, Python {platform.python_version()}, {machine}")
@@ -25,7 +20,7 @@ def doctor() -> None:
         if not fits and extra not in ("core", *incomplete):
             incomplete.append(extra)
         packages.add_row(extra, package, wanted, "missing" if found is None else found if fits else f"{found} (wrong)")
-    console().print(packages)
+    print(lines_of(packages))
     for extra in incomplete:
         print(f"extra '{extra}' is not complete: pip install 'wmel[{extra}]'{_caveat(extra)}")
 

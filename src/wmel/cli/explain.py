@@ -4,13 +4,6 @@ from typing import Annotated
 
 import typer
 
-EXAMPLES = """\b
-Examples:
-  wmel explain success_rate
-  wmel explain success@20
-  wmel explain
-"""
-
 
 def explain(
     metric: Annotated[str | None, typer.Argument(help="A metric; without one, the names of all.")] = None,

@@ -1,42 +1,99 @@
-"""`wmel list`: the catalogue."""
+"""`wmel list`: the catalogue, and the settings of a part."""
 
-from typing import TYPE_CHECKING, Annotated
+import json as json_format
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from wmel.registry import Part
-
-EXAMPLES = """\b
-Examples:
-  wmel list
-  wmel list policies
-"""
+    from wmel.parts import Part, Registry
 
 
 def list_parts(
-    kind: Annotated[str | None, typer.Argument(help="environments, policies, planners, models, ...")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Kinds of parts (environments, planners, ...) or one part, whose settings are explained."),
+    ] = None,
+    env: Annotated[
+        str | None, typer.Option("--env", help="Show the defaults of a trainer in this environment.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the parts that can be named on the command line, and the package each came with."""
-    import difflib
-
+    """List the parts that can be named on the command line, or explain the settings of one."""
     from wmel.catalog import CATALOGUE
-    from wmel.cli.screen import console, table
     from wmel.errors import UnknownPart
+    from wmel.parts import nearest
 
-    if kind is not None and kind not in CATALOGUE:
-        nearest = difflib.get_close_matches(kind, CATALOGUE, n=1)
-        hint = f" did you mean '{nearest[0]}'?" if nearest else ""
-        raise UnknownPart(f"no kind of part named '{kind}';{hint} known: {', '.join(CATALOGUE)}")
-    for name, registry in CATALOGUE.items():
-        if kind in (None, name):
-            rows = table("name", "origin", "what it is")
-            for part, line in registry.parts.items():
-                rows.add_row(part, line.origin, summary(line))
-            print(f"\n{name}")
-            console().print(rows)
-            for line in registry.refused:
-                print(f"skipped: {line.origin} offers {line.target} under a built-in's name")
+    kinds = list(names or CATALOGUE)
+    parts = {name: (kind, registry) for kind, registry in CATALOGUE.items() for name in registry.parts}
+    for name in kinds:
+        if name in CATALOGUE:
+            _print_kind(name, CATALOGUE[name], as_json=json)
+        elif name in parts:
+            _print_settings(name, parts[name][1], env, as_json=json)
+        else:
+            known = [*CATALOGUE, *parts] if names and len(names) == 1 else CATALOGUE
+            words = nearest(name, known).partition(" known:")[0]
+            raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(CATALOGUE)}")
+
+
+def _print_kind(kind: str, registry: "Registry", *, as_json: bool) -> None:
+    from wmel.reports.terminal import lines_of, table
+
+    lines = {name: {"origin": line.origin, "summary": summary(line)} for name, line in registry.parts.items()}
+    if as_json:
+        print(json_format.dumps({kind: lines}, indent=1))
+        return
+    rows = table("name", "origin", "what it is")
+    for name, line in lines.items():
+        rows.add_row(name, line["origin"], line["summary"])
+    print(f"\n{kind}")
+    print(lines_of(rows))
+    for line in registry.refused:
+        print(f"skipped: {line.origin} offers {line.target} under a built-in's name")
+
+
+def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json: bool) -> None:
+    from wmel.reports.terminal import lines_of, table
+
+    line, known = registry.parts[name], registry.settings_of(name)
+    here = _defaults_in(name, registry, env)
+    data = {
+        one.name: {
+            "default": None if one.is_required else _plain(here.get(one.name, one.default)),
+            "values": one.expected,
+            "meaning": one.meaning.text,
+        }
+        for one in known.values()
+    }
+    if as_json:
+        print(json_format.dumps({"kind": registry.kind, "name": name, "settings": data}, indent=1))
+        return
+    print(f"{name}: {registry.kind}, {summary(line)}")
+    if not known:
+        print("it takes no settings")
+        return
+    rows = table("setting", "default", "values", "meaning")
+    for setting, one in data.items():
+        required = known[setting].is_required
+        rows.add_row(setting, "required" if required else str(one["default"]), one["values"], one["meaning"])
+    print(lines_of(rows))
+    print(f"set them with --set {registry.kind}.{next(iter(known))}=VALUE, or as keys of its table in a study")
+
+
+def _defaults_in(name: str, registry: "Registry", env: str | None) -> dict[str, Any]:
+    """What the defaults of a trainer come to in an environment."""
+    from wmel import catalog
+
+    if env is None or registry is not catalog.TRAINERS:
+        return {}
+    return dict(vars(registry.build(name).resolve(catalog.environment(env))))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return value.strip("\n").replace("\n", "/") if isinstance(value, str) else value
 
 
 def summary(part: "Part") -> str:

@@ -1,87 +1,150 @@
-"""`wmel`: the verbs, and how an error is said."""
+"""`wmel`: the verbs, and how an error is shown. Only the command that is called is built."""
 
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
 
-from wmel.cli import (
-    check,
-    compare,
-    convert,
-    cpg,
-    doctor,
-    esnr,
-    esnr_over_training,
-    esnr_toy,
-    explain,
-    list_parts,
-    power,
-    report,
-    run,
-    show,
-    study,
-    sweep,
-    train,
-)
-from wmel.errors import WmelError
+from wmel.cli.examples import EXAMPLES
+from wmel.errors import UnknownPart, WmelError
 
 INTERRUPTED = 130
-
 LOOKS: dict[str, Any] = {
     "rich_markup_mode": None,
     "pretty_exceptions_enable": False,
-    "add_completion": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-
-app = typer.Typer(name="wmel", help="World Model Evaluation Lab: may we plan with this world model?", **LOOKS)
-esnr_app = typer.Typer(subcommand_metavar="[toy|over-training]", **LOOKS)
-app.command("run", epilog=run.EXAMPLES)(run.run)
-app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
-app.command("cpg", epilog=cpg.EXAMPLES)(cpg.cpg)
-app.command("train", epilog=train.EXAMPLES)(train.train)
-app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
-app.command("study", epilog=study.EXAMPLES)(study.study)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("show", epilog=show.EXAMPLES)(show.show)
-app.command("power", epilog=power.EXAMPLES)(power.power)
-app.command("list", epilog=list_parts.EXAMPLES)(list_parts.list_parts)
-app.command("check", epilog=check.EXAMPLES)(check.check)
-app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
-app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
-app.add_typer(esnr_app, name="esnr", epilog=esnr.EXAMPLES)
-esnr_app.callback(invoke_without_command=True)(esnr.esnr)
-esnr_app.command("toy", epilog=esnr_toy.EXAMPLES)(esnr_toy.toy)
-esnr_app.command("over-training", epilog=esnr_over_training.EXAMPLES)(esnr_over_training.over_training)
+VERBS = {  # name -> the function behind it, and what it does
+    "run": ("wmel.api.run:run", "Run a policy in an environment and print its scorecard."),
+    "sweep": ("wmel.api.sweep:sweep", "Sweep the planning horizon, or any settings, of a policy."),
+    "cpg": ("wmel.api.cpg:cpg", "Measure what a planner loses when a model replaces the true dynamics."),
+    "esnr": ("wmel.api.esnr:esnr", "Measure the signal of policy gradients through models; also: toy, over-training."),
+    "esnr toy": ("wmel.api.over_training:esnr_toy", "Compare gradient estimators where the truth is known."),
+    "esnr over-training": ("wmel.api.over_training:esnr_over_training", "ESNR at every checkpoint of trainings."),
+    "train": ("wmel.api.train:train", "Train a world model and write its checkpoint and card."),
+    "convert": ("wmel.api.train:convert", "Make a checkpoint of a published TD-MPC2 file."),
+    "study": ("wmel.api.study:study", "Run what is missing of a study, and store it."),
+    "report": ("wmel.api.study:report", "Write the report of a study from its stored rows."),
+    "compare": ("wmel.api.compare:compare", "Compare two runs on the episodes both ran."),
+    "show": ("wmel.api.show:show", "Check a stored record and print what it holds."),
+    "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
+    "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
+    "list": ("wmel.cli.list_parts:list_parts", "List the parts of the catalogue, or the settings of one."),
+    "explain": ("wmel.cli.explain:explain", "Print what a metric means and why a team acts on it."),
+    "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
+}
+PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
+OWN_SETTINGS = {"esnr": "esnr", "esnr over-training": "esnr"}  # verbs whose options are those of a diagnostic
 
 
 def main() -> None:
     """Run the command line; bad input is one line on standard error and exit code 2."""
     _open_closed_streams()
+    typed = _join_names(sys.argv[1:])
+    debug = "--debug" in typed
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app_for(typed)(typed or ["--help"], standalone_mode=False, prog_name="wmel")
         sys.stdout.flush()
     except WmelError as error:
-        code = _said(str(error), 2)
+        code = _fail(str(error), 2, error, debug=debug)
     except typer.TyperException as error:
-        code = _said(error.format_message(), error.exit_code)
+        code = _fail(error.format_message(), error.exit_code, error, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         code = INTERRUPTED
     except OSError as error:
-        code = _said(f"cannot print: {error.strerror}", 1) if error.filename is None else _said(str(error), 2)
+        words, code = (f"cannot print: {error.strerror}", 1) if error.filename is None else (str(error), 2)
+        _fail(words, code, error, debug=debug)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer has nowhere to go
     if code == INTERRUPTED:
-        _said("interrupted", code)
+        _fail("interrupted", code)
     sys.exit(code)
 
 
-def _said(message: str, code: int) -> int:
-    """One line on standard error, and the exit code that goes with it."""
+def app_for(typed: list[str]) -> typer.Typer:
+    """The command line with the one command built that was called; of the others, names and summaries."""
+    called = next((word for word in typed if not word.startswith("-")), "")
+    app = typer.Typer(name="wmel", help="World Model Evaluation Lab: may we plan with this world model?", **LOOKS)
+    app.callback(invoke_without_command=True)(_version_option)
+    for name, (target, summary) in VERBS.items():
+        if name != called:
+            app.command(name, help=summary)(lambda: None)
+            continue
+        app.command(name, epilog=EXAMPLES[name])(_command(name, target, typed))
+    return app
+
+
+def _command(name: str, target: str, typed: list[str]) -> Callable[..., Any]:
+    from wmel.parts import import_object
+
+    verb = import_object(target)
+    if name in PLAIN:
+        return verb
+    from wmel.api.given import add_cwd_to_path
+    from wmel.cli.generate import command_of
+
+    add_cwd_to_path()
+    return command_of(verb, show_result, _own_settings(name, typed))
+
+
+def _own_settings(name: str, typed: list[str]) -> Mapping[str, Any] | None:
+    """The settings that are options of this call: those of its trainer, or of its diagnostic."""
+    from wmel.catalog import DIAGNOSTICS, TRAINERS
+
+    if name in OWN_SETTINGS:
+        return DIAGNOSTICS.settings_of(OWN_SETTINGS[name])
+    if name != "train":
+        return None
+    words = [word for word in typed[typed.index(name) + 1 :] if not word.startswith("-")]
+    try:
+        return TRAINERS.settings_of(words[0]) if words else {}
+    except UnknownPart:
+        if any(word in ("-h", "--help") for word in typed):
+            return {}
+        raise
+
+
+def show_result(verb: Callable[..., Any], given: dict[str, Any], *, as_json: bool, debug: bool) -> int:
+    """Call a verb and print its result; the exit code."""
+    quiet = given.get("quiet", False) or as_json
+    if "quiet" in given:
+        given["quiet"] = quiet
+    result = verb(**given)
+    for failure in result.failures:
+        print(f"wmel: {failure}", file=sys.stderr)
+    if as_json:
+        print(result.to_json())
+    elif not quiet:
+        print(result)
+        for what, path in result.files.items():
+            print(f"{what}: {path}")
+    return result.exit_code
+
+
+def _version_option(
+    version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True),
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"wmel {version_of('wmel')}")
+        raise typer.Exit
+
+
+def _join_names(typed: list[str]) -> list[str]:
+    """`esnr toy` is one command."""
+    joined = " ".join(typed[:2])
+    return [joined, *typed[2:]] if joined in VERBS and len(typed) > 1 else typed
+
+
+def _fail(message: str, code: int, error: BaseException | None = None, *, debug: bool = False) -> int:
+    """One line on standard error, and the exit code that goes with it; the traceback where it is wanted."""
+    if debug and error is not None:
+        traceback.print_exception(error)
     print(f"wmel: {' '.join(message.split())}", file=sys.stderr)
     return code
 

@@ -1,26 +1,23 @@
-"""`wmel compare`: what a change did to success, task by task, on the episodes both sides ran."""
+"""wmel.compare: what a change did to success, task by task, on the episodes both sides ran."""
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from wmel.cli import options
-from wmel.cli.options import number
+from wmel.analysis.paired_delta import paired_deltas
+from wmel.api import options as o
+from wmel.api.episodes import check_outputs
+from wmel.errors import BadInput
+from wmel.reports.compare_record import comparison_record
+from wmel.reports.records import write_record
+from wmel.reports.terminal import compare_lines
+from wmel.results import Result
 
 if TYPE_CHECKING:
     from wmel.contract.run import Run
+    from wmel.experiments.load import LoadedStudy
     from wmel.reports.compare_envelope import ComparisonRecord
-    from wmel.study.load import LoadedStudy
 
-EXAMPLES = """\b
-Examples:
-  wmel compare before.json after.json
-  wmel compare runs/cartpole-old runs/cartpole-new --output compared.json
-  wmel compare runs/study-main runs/study-branch --fail-if-worse 0.05
-"""
 RUN, CPG, STUDY = "a run", "a comparison of models", "a study"
 EARLY = "pairs were added until its gaps were decided, which intervals and p-values here do not allow for"
 
@@ -36,36 +33,28 @@ class Side:
 
 def compare(
     run_a: Annotated[
-        Path, typer.Argument(help="Before: a record of `wmel run`, a folder of `wmel cpg` or of a study.")
+        Path | str,
+        o.Option("Before: a record of `wmel run`, a folder of `wmel cpg` or of a study.", "path", is_argument=True),
     ],
-    run_b: Annotated[Path, typer.Argument(help="After: another of the same kind.")],
+    run_b: Annotated[Path | str, o.Option("After: another of the same kind.", "path", is_argument=True)],
+    *,
     fail_if_worse: Annotated[
         float | None,
-        typer.Option(
-            "--fail-if-worse",
-            parser=number,
-            metavar="<float>",
-            help="Exit with 1 if the success of some task is shown to be lower in B, and by at least so much.",
+        o.Option(
+            "Exit with 1 if the success of some task is shown to be lower in B, and by at least so much.", "number"
         ),
     ] = None,
-    output: options.Output = None,
-    quiet: options.Quiet = False,
-) -> int:
+    output: Annotated[Path | str | None, o.Option("Write the record here (JSON).", "path", ("--out",))] = None,
+    quiet: o.Quiet = False,
+) -> Result:
     """Compare two runs task by task on the episodes both ran: B less A, its interval, and Holm's p-value."""
-    from wmel.analysis.paired_delta import paired_deltas
-    from wmel.cli.inputs import check_outputs
-    from wmel.cli.screen import say_where
-    from wmel.cli.shown_comparison import print_compared
-    from wmel.errors import BadInput
-    from wmel.reports.compare_record import comparison_record
-    from wmel.reports.records import write_record
-
+    first, second = Path(run_a), Path(run_b)
     check_outputs(output)
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:
         raise BadInput(f"--fail-if-worse takes a drop of success in (0, 1], got {fail_if_worse:g}")
-    if output is not None and output.resolve() in (run_a.resolve(), run_b.resolve()):
+    if output is not None and Path(output).resolve() in (first.resolve(), second.resolve()):
         raise BadInput(f"--output would overwrite what is compared: {output}")
-    a, b = _side(run_a), _side(run_b)
+    a, b = _side(first), _side(second)
     if a.kind != b.kind:
         raise BadInput(f"{run_a} is {a.kind} and {run_b} is {b.kind}: compare two of a kind; an arm's record is a run")
     if a.kind == RUN:  # two records are one task, whatever they say
@@ -76,11 +65,29 @@ def compare(
     notes = [*(f"A: {note}" for note in a.notes), *(f"B: {note}" for note in b.notes)]
     record = comparison_record(deltas, str(run_a), str(run_b), notes=notes, bound=fail_if_worse)
     if output is not None:
-        write_record(output, record)
-    if not quiet:
-        print_compared(record)
-        say_where(record=output)
-    return _judgement(record, quiet=quiet)
+        write_record(Path(output), record)
+    failures, unshown, code = _judgement(record)
+    rows = [
+        {"task": one.task, "a": one.success_rate_a, "b": one.success_rate_b, "difference": one.success_delta.value,
+         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.mid_p_holm}
+        for one in record.tasks
+    ]  # fmt: skip
+    return Result(
+        _answer(record),
+        rows,
+        record,
+        [*compare_lines(record), *unshown],
+        code,
+        files={} if output is None else {"record": Path(output)},
+        failures=failures,
+    )
+
+
+def _answer(record: "ComparisonRecord") -> str:
+    shown = [one for one in record.tasks if one.mid_p_holm is not None and one.mid_p_holm <= 0.05]
+    lower = sum((one.success_delta.value or 0) < 0 for one in shown)
+    counts = f"{lower} lower, {len(shown) - lower} higher, {len(record.tasks) - len(shown)} not shown to differ"
+    return f"Success of B against A over {len(record.tasks)} tasks: {counts}."
 
 
 def _side(path: Path) -> Side:
@@ -90,7 +97,7 @@ def _side(path: Path) -> Side:
     from wmel.reports.records import read_record, recorded_run
 
     if path.is_dir() and (path / "study.json").exists():
-        from wmel.study.load import load_study
+        from wmel.experiments.load import load_study
 
         return _study(load_study(path))
     if path.is_dir() and not (path / FILE).exists():
@@ -127,22 +134,24 @@ def _study(loaded: "LoadedStudy") -> Side:
     return Side(STUDY, tasks, (*([EARLY] if loaded.anytime else []), *loaded.damaged, *notes))
 
 
-def _judgement(record: "ComparisonRecord", *, quiet: bool) -> int:
-    """Exit code 1, and the tasks named, where B is worse or cannot be judged; else what so many pairs do not show."""
+def _judgement(record: "ComparisonRecord") -> tuple[list[str], list[str], int]:
+    """What fails, what so many pairs do not show, and the exit code: 1 where B is worse or cannot be judged."""
     if record.fail_if_worse is None:
-        return 0
+        return [], [], 0
+    failures: list[str] = []
+    notes: list[str] = []
     bound, worse = record.fail_if_worse.bound, record.fail_if_worse.worse
     for one in record.tasks:
         delta, p_value, least = one.success_delta.value, one.mid_p_holm, one.smallest_drop_shown
         if one.task in worse:
             lower = f"{one.task}: success is lower in B by {abs(delta or 0):.3f}, where a drop of {bound:g} fails"
-            print(f"wmel: {lower} (Holm's mid-p {p_value:.2g})", file=sys.stderr)
-        elif not quiet and p_value is not None and (least is None or least > bound):
+            failures.append(f"{lower} (Holm's mid-p {p_value:.2g})")
+        elif p_value is not None and (least is None or least > bound):
             could = f"no drop would be shown by {one.pairs} pairs" if one.success_rate_a else "A never succeeds"
             if least is not None:
                 could = f"{one.pairs} pairs show a drop from {least:.2f} on (80% power)"
-            print(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
+            notes.append(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
     unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.mid_p_holm is None)]
     if unjudged:
-        print(f"wmel: --fail-if-worse could not judge {', '.join(unjudged)}", file=sys.stderr)
-    return 1 if worse or unjudged else 0
+        failures.append(f"--fail-if-worse could not judge {', '.join(unjudged)}")
+    return failures, notes, 1 if worse or unjudged else 0

@@ -1,0 +1,1 @@
+"""The verbs: every one a function, which the command line only calls."""

@@ -1,0 +1,29 @@
+"""wmel.check: does a part keep the contract it declares?"""
+
+from typing import Annotated
+
+from wmel import catalog
+from wmel.api import options as o
+from wmel.results import Result
+
+
+def check(
+    name: Annotated[
+        str, o.Option("A part of the catalogue, or one of your own as package.module:object.", is_argument=True)
+    ],
+    *,
+    environment: o.Environment = "maze_toy",
+) -> Result:
+    """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right."""
+    from wmel.testing.kits import check_part
+
+    kind, found = check_part(name, catalog.environment(environment) if isinstance(environment, str) else environment)
+    lines = [f"{name} as {kind}"]
+    for finding in found:
+        mark, words = ("ok  ", finding.note) if finding.kept else ("FAIL", finding.problem)
+        after = f" ({words})" if finding.kept and words else f": {words}" if words else ""
+        lines.append(f"{mark} {finding.promise}{after}")
+    broken = sum(not finding.kept for finding in found)
+    lines.append(f"{len(found) - broken} of {len(found)} promises kept")
+    rows = [{"promise": one.promise, "kept": one.kept, "problem": one.problem} for one in found]
+    return Result(f"{name}: {lines[-1]}.", rows, lines=lines, exit_code=1 if broken else 0)

@@ -1,0 +1,134 @@
+"""What the verbs that run episodes share: a study built in memory, run, and loaded again."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wmel import catalog
+from wmel.api.given import Given, perturbation_entry, seeds_of
+from wmel.api.progress import note, progress_listener
+from wmel.arrays import keep_freed_memory
+from wmel.closed_loop.benchmark_runner import EPISODES
+from wmel.errors import BadInput
+from wmel.experiments.expand import Study
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.run import RunOptions, Summary, run_study
+from wmel.experiments.store import MemoryStore, Store
+from wmel.reports.files import check_writable
+from wmel.schema import EpisodeTable
+
+IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most
+UNFINISHED = ".unfinished"  # the rows of a run whose record is one file, until it is written
+
+
+def task_data(
+    given: Given,
+    environment: Any,
+    *,
+    episodes: int | None,
+    seeds: Any,
+    horizon: int | None,
+    criterion: str | None,
+    stop: str | None,
+    perturbation: Any,
+    perturb_prob: float,
+    perturb_step: int | None,
+) -> dict[str, Any]:
+    """What is attempted, as entries of a study."""
+    if not isinstance(perturb_prob, int | float) or not 0 <= perturb_prob <= 1:
+        raise BadInput(f"the probability of a perturbation must lie in [0, 1], got {perturb_prob!r}")
+    judged = {"criterion": criterion, "stop": stop}
+    return {
+        "episodes": EPISODES if episodes is None else episodes,
+        "seeds": seeds_of(seeds),
+        **({} if horizon is None else {"horizon": horizon}),
+        "environments": [given.part("environment", environment)],
+        "perturbations": [perturbation_entry(given, perturbation, perturb_prob, perturb_step)],
+        "criteria": [{key: value for key, value in judged.items() if value is not None}],
+    }
+
+
+def metric_names(metrics: Any, deadline_ms: float | None) -> list[str]:
+    """The metrics to add, the deadline among them; an unknown one is refused."""
+    names = [metrics] if isinstance(metrics, str) else list(metrics or ())
+    wanted = [*names, *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
+    for name in wanted:
+        catalog.metric(name)
+    return wanted
+
+
+def build_executor(given: Given, executor: Any, workers: int | None = None) -> Any:
+    """An executor by name, or as an object."""
+    if not isinstance(executor, str):
+        return executor
+    if workers is not None:
+        if "workers" not in catalog.EXECUTORS.settings_of(executor):
+            if workers == 1:
+                workers = None
+            else:
+                raise BadInput(
+                    f"one process has one worker: add --executor processes, or leave out --workers {workers}"
+                )
+        given.settings["executor"] |= {} if workers is None else {"workers": workers}
+    part = given.part("executor", executor)
+    return catalog.EXECUTORS.build(part.pop("name"), **part)
+
+
+@contextmanager
+def store_for(output: Path | None) -> Iterator[Store]:
+    """Where rows go: a folder, nowhere, or beside a record that is one file until that is written."""
+    keep_freed_memory()
+    if output is None:
+        yield MemoryStore()
+        return
+    is_folder = output.suffix != ".json"
+    store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))
+    try:
+        yield store
+    except KeyboardInterrupt:
+        if store.exists:
+            note(f"what is done is kept in {store.folder}: the same command goes on from there")
+        raise
+    if not is_folder:
+        shutil.rmtree(store.folder, ignore_errors=True)
+
+
+def run_and_load(
+    study: Study, store: Store, options: RunOptions, *, title: str, quiet: bool, rewards: bool = False
+) -> tuple[LoadedStudy, Summary]:
+    """Run what is missing, then load everything."""
+    with progress_listener(title, quiet=quiet) as listener:
+        summary = run_study(study, store, options, listener)
+    return load_study(store, rewards=rewards), summary
+
+
+def check_outputs(*paths: Path | str | None) -> None:
+    """Refuse outputs that cannot be written, before anything is computed."""
+    check_writable(*(Path(path) for path in paths if path is not None))
+
+
+def when_changed(rerun: str | None, keep: bool) -> str | None:
+    """What to do with rows that were made with something else."""
+    if rerun not in (None, "changed"):
+        raise BadInput(f"--rerun takes 'changed', got {rerun!r}")
+    if rerun and keep:
+        raise BadInput("--rerun changed and --keep contradict each other: give one")
+    return "rerun" if rerun else ("keep" if keep else None)
+
+
+def common_failure(table: EpisodeTable) -> str | None:
+    """Why every episode failed alike before its first step, where that is so."""
+    reasons = set(table["error"])
+    if len(reasons) == 1 and "" not in reasons and not table["steps"].any():
+        return f"every episode failed at its first decision: {reasons.pop()}"
+    return None
+
+
+def whole_results(loaded: LoadedStudy, summary: Summary) -> None:
+    """Refuse to go on without any rows: say why there are none."""
+    if not any(one.run is not None for one in loaded.results):
+        reasons = [*summary.failures, *(one.failure for one in loaded.results if one.failure)]
+        raise BadInput(reasons[0] if reasons else "no episode was run")

@@ -1,0 +1,178 @@
+"""wmel.esnr: how much signal policy gradients through a model carry, before any policy exists."""
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.api import options as o
+from wmel.api.episodes import build_executor, check_outputs, run_and_load, store_for, when_changed
+from wmel.api.given import Given, seeds_of
+from wmel.api.progress import note
+from wmel.contract.cell import ORACLE
+from wmel.diagnostics.esnr.readings import slope_steps
+from wmel.errors import BadInput
+from wmel.experiments.run import RunOptions
+from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
+from wmel.reports.esnr_record import joined_esnr_record
+from wmel.reports.files import write_atomically
+from wmel.reports.records import write_record
+from wmel.reports.terminal import esnr_lines
+from wmel.results import Result
+
+MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
+ON_CUDA = 1 << 18  # rows imagined at a time there
+
+
+def esnr(
+    environment: o.Environment,
+    models: o.Models = None,
+    *old: Any,
+    objective: o.Objective = None,
+    seeds: Annotated[int, o.Option("Of the fresh episodes and the noise.", "whole", ("--seed",))] = 0,
+    parts: o.Settings = None,
+    device: o.Device = None,
+    rollout: o.Rollout = None,
+    executor: o.Executor = "serial",
+    workers: o.Workers = None,
+    output: o.Output = None,
+    rerun: o.Rerun = None,
+    keep: o.Keep = False,
+    quiet: o.Quiet = False,
+    **settings: Any,
+) -> Any:
+    """Read models by the signal-to-noise ratio of policy gradients through them, and by where those point.
+
+    `settings` are those of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
+    """
+    if old or not _is_environment(environment):
+        return _as_before(environment, models, *old, objective=objective, **settings)
+    given = Given.of(parts, model={"rollout": rollout, "device": device})
+    folder = None if output is None else Path(output)
+    files = {} if folder is None else {name: folder / f"esnr.{name}" for name in ("json", "md", "html")}
+    check_outputs(*files.values())
+    listed = [] if models is None else models if isinstance(models, dict | list | tuple) else [models]
+    own = (
+        {k: v for k, v in listed.items() if v != ORACLE}
+        if isinstance(listed, dict)
+        else [m for m in listed if m != ORACLE]
+    )
+    with_oracle = len(own) < len(listed)
+    entries = given.models(own or None)
+    if not entries and not with_oracle:
+        raise BadInput("wmel esnr needs at least one model")
+    if not entries and given.settings["model"].get("rollout"):
+        raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
+    wanted = {name: value for name, value in settings.items() if value is not None}
+    if with_oracle and wanted.get("oracle") is False:
+        raise BadInput("--model oracle and --no-oracle contradict each other")
+    if given.settings["model"].get("device") not in (None, "cpu"):
+        wanted.setdefault("rows", ON_CUDA)
+    data = {
+        "name": "esnr",
+        "seeds": seeds_of(seeds),
+        "floor": False,
+        "oracle": not entries,
+        "environments": [given.part("environment", environment)],
+        "objectives": [] if objective is None else [given.part("objective", objective)],
+        "models": entries,
+        "diagnostics": [{"name": "esnr", **collector_of(entries, wanted), **wanted}],
+    }
+    study = given.study(data)
+    _warn_slow(study, given, quiet=quiet)
+    how = RunOptions(
+        executor=build_executor(given, executor, workers),
+        device=given.settings["model"].get("device") or "cpu",
+        when_changed=when_changed(rerun, keep) or "rerun",
+    )
+    with store_for(folder) as store:
+        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
+        read = [found for _, found in loaded.readings if found is not None]
+        if not read:
+            raise BadInput(summary.failures[0] if summary.failures else "nothing was read")
+        record = joined_esnr_record([one["data"] for one in read], read[0]["provenance"]["versions"])
+    if files:
+        write_record(files["json"], record)
+        write_atomically(files["md"], to_markdown_esnr(record))
+        write_atomically(files["html"], esnr_page(record))
+    rows = [
+        {"model": one.model, "method": one.method, "esnr": one.esnr.value, "low": one.esnr.low, "high": one.esnr.high,
+         "per_rollout": one.esnr_per_rollout.value,
+         "alignment": None if one.alignment is None else one.alignment.cosine.value}
+        for one in record.readings
+    ]  # fmt: skip
+    return Result(
+        _answer(record),
+        rows,
+        record,
+        esnr_lines(record),
+        1 if summary.failures else 0,
+        folder=folder,
+        files={} if folder is None else {"report": files["html"]},
+        failures=summary.failures,
+        draw=lambda: _figure(record),
+        page=lambda: esnr_page(record),
+        markdown=lambda: to_markdown_esnr(record),
+        more={"readings": record.readings},
+    )
+
+
+def _answer(record: Any) -> str:
+    """Which gradients carry a signal, in a sentence; an interval that holds 0 shows none."""
+    shown = [one for one in record.readings if one.esnr.low is not None and one.esnr.low > 0]
+    if not shown:
+        return "No estimator is shown to carry any signal through these models: every interval holds 0."
+    best = max(shown, key=lambda one: one.esnr_per_rollout.value or 0)
+    value = f"ESNR {best.esnr_per_rollout.value or 0:.3g} per imagined rollout"
+    return f"{best.method} through {best.model} carries the most signal shown ({value})."
+
+
+def _is_environment(given: Any) -> bool:
+    return isinstance(given, str | dict) or hasattr(given, "reset")
+
+
+def _as_before(model: Any, observations: Any, *rest: Any, **settings: Any) -> Any:
+    """The function that was called `esnr` until 0.2."""
+    from wmel.diagnostics.esnr.measure import esnr as esnr_of
+
+    warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=3)
+    return esnr_of(model, observations, *rest, **settings)
+
+
+def collector_of(entries: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
+    """The policy the first card says collected its data; nothing where there is none, or another is given."""
+    folders = [Path(entry["checkpoint"]) for entry in entries if "checkpoint" in entry]
+    if "source" in wanted or not folders:
+        return {}
+    from wmel.training.checkpoints import read_card
+
+    said = read_card(folders[0]).get("collect")
+    if not isinstance(said, dict) or not isinstance(said.get("policy"), str) or said["policy"] in ("all", "stored"):
+        return {}
+    share, steps = said.get("epsilon"), said.get("episode_steps")
+    found: dict[str, Any] = {"source": said["policy"]}
+    if isinstance(share, int | float) and "epsilon" not in wanted:
+        found["epsilon"] = float(share)
+    if isinstance(steps, int) and steps > 0 and "episode_steps" not in wanted:
+        found["episode_steps"] = steps
+    return found
+
+
+def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
+    """Say before they are taken how many steps of the simulator the oracle's slopes need."""
+    from wmel.experiments.build import ModelPaths, build_diagnostic, build_environment
+
+    cell = study.diagnostics[0]
+    diagnostic = build_diagnostic(cell)
+    world = build_environment(cell.environment, ModelPaths(Path(), Path(), objects=given.objects))
+    slopes = slope_steps(world, diagnostic.states, diagnostic.samples, diagnostic.plan_horizon)
+    if diagnostic.oracle and slopes >= MANY_STEPS and not quiet:
+        told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
+        note(f"{told}; oracle=False (--no-oracle) leaves them out")
+
+
+def _figure(record: Any) -> Any:
+    from wmel.reports.document import plotly_needed
+
+    with plotly_needed():
+        from wmel.reports.esnr_figures import ratios
+    return ratios(record)

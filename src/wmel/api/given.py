@@ -1,0 +1,215 @@
+"""From what a verb was given (names, {name, **settings}, objects) to the entries of a study."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from wmel import catalog
+from wmel.catalog import name_and_settings
+from wmel.errors import BadInput
+from wmel.experiments.expand import Study, study_of
+from wmel.experiments.spec import parse_study
+from wmel.parts import Registry, nearest
+from wmel.presets import preset_settings
+
+KINDS = {
+    "environment": catalog.ENVIRONMENTS,
+    "planner": catalog.PLANNERS,
+    "policy": catalog.POLICIES,
+    "objective": catalog.OBJECTIVES,
+    "perturbation": catalog.PERTURBATIONS,
+    "executor": catalog.EXECUTORS,
+    "model": None,  # `rollout` and `device` of checkpoints
+}
+OF_MODEL = ("rollout", "device")
+BEYOND = {"planner": ("execute",)}  # settings of an arm that are written with its planner
+
+
+@dataclass(eq=False)
+class Given:
+    """Settings by kind of part, live objects by name, and what has been used."""
+
+    settings: dict[str, dict[str, Any]]
+    preset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
+    used: set[str] = field(default_factory=lambda: {"model", "executor"})  # kinds whose settings found their part
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any] | None, preset: str | None = None, **own: Any) -> "Given":
+        """`settings` as {"planner.elites": 8}; `own` are settings with a parameter of their own, by kind."""
+        found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+        for key, value in (settings or {}).items():
+            kind, dot, name = key.partition(".")
+            if not dot or kind not in KINDS or not name:
+                raise BadInput(
+                    f"a setting is written as KIND.NAME, such as planner.elites; got {key!r};"
+                    f"{nearest(kind, KINDS, 'kinds:')}"
+                )
+            found[kind][name] = value
+        for kind, given in own.items():
+            for name, value in given.items():
+                if value is None:
+                    continue
+                if name in found[kind]:
+                    raise BadInput(f"{kind}.{name} is given twice: {found[kind][name]!r} and {value!r}")
+                found[kind][name] = value
+        return cls(found, preset_settings(preset))
+
+    def part(self, kind: str, given: Any) -> dict[str, Any]:
+        """A part of a kind as {name, **settings}: its own, those of the preset, then those given beside it."""
+        self.used.add(kind)
+        if isinstance(given, str | Mapping):
+            name, own = name_and_settings(given, kind)
+        else:
+            name, own = self._object(kind, given)
+        beside = self.settings[kind]
+        twice = own.keys() & beside.keys()
+        if twice:
+            raise BadInput(f"{kind} '{name}': {sorted(twice)[0]} is given twice")
+        registry = KINDS[kind]
+        assert registry is not None
+        usual = {} if own.get("given") else self._preset(kind, name, registry)
+        extra = {key: value for key, value in beside.items() if key in BEYOND.get(kind, ())}
+        texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
+        values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
+        parsed = registry.parse(name, texts) if texts and not own.get("given") else texts
+        if own.get("given") and (parsed or values):
+            raise BadInput(
+                f"the {kind} is an object, which has its settings: leave out {next(iter({**texts, **values}))}"
+            )
+        return {"name": name, **usual, **own, **values, **parsed, **extra}
+
+    def _preset(self, kind: str, name: str, registry: Registry) -> dict[str, Any]:
+        """What a preset says of a part, where the part has such settings."""
+        if not self.preset:
+            return {}
+        known = registry.settings_of(name)
+        wanted = {**self.preset.get(kind, {}), **self.preset.get(name, {})}
+        return {key: value for key, value in wanted.items() if key in known}
+
+    def _object(self, kind: str, part: Any) -> tuple[str, dict[str, Any]]:
+        """A live part: one of the catalogue's as data, another by a name that stands for it."""
+        if kind == "environment":
+            data = describe_environment(part)
+            if data is not None:
+                return name_and_settings(data, kind)
+            name = part.spec.name
+        elif kind == "objective":
+            if catalog.OBJECTIVES.has(part.name):
+                return name_and_settings(catalog.describe_objective(part), kind)
+            name = part.name
+        else:
+            registry = KINDS[kind]
+            assert registry is not None
+            found = registry.name_of(part)
+            if found is not None:
+                return name_and_settings(registry.describe(part), kind)
+            name = type(part).__name__
+        self.objects[name] = part
+        return name, {"given": True}
+
+    def models(self, given: Any) -> list[dict[str, Any]]:
+        """Models as entries: a mapping by name, a list, or one."""
+        given = [] if given is None else given
+        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
+        entries = [self._model(name, one) for name, one in named]
+        names = [entry["name"] for entry in entries]
+        if len(set(names)) < len(names) or {"oracle", "random", "cpg", ""} & set(names):
+            raise BadInput(
+                f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(names)}"
+            )
+        use = {key: value for key, value in self.settings["model"].items() if key == "rollout"}
+        unknown = [key for key in self.settings["model"] if key not in OF_MODEL]
+        if unknown:
+            raise BadInput(f"a model has no setting '{unknown[0]}';{nearest(unknown[0], OF_MODEL, 'it takes')}")
+        if use:
+            self._choose_rollout(entries, use["rollout"])
+        if self.settings["model"].get("device") and not any("checkpoint" in entry for entry in entries):
+            raise BadInput("a device is for checkpoints, and none is given")
+        return entries
+
+    def _model(self, name: str | None, given: Any) -> dict[str, Any]:
+        if isinstance(given, Mapping):
+            return dict(given)
+        if isinstance(given, Path) or (isinstance(given, str) and (Path(given).exists() or "/" in given)):
+            folder = Path(given).parent if Path(given).name == "card.json" else Path(given)
+            return {"name": name or folder.name, "checkpoint": str(folder)}
+        if isinstance(given, str):
+            return {"name": name or given.rpartition(":")[2], "object": given}
+        own = str(name or getattr(getattr(given, "spec", None), "name", None) or type(given).__name__)
+        self.objects[own] = given
+        weights = getattr(getattr(given, "spec", None), "weights", None)
+        return {"name": own, "given": True, **({"weights": weights} if isinstance(weights, str) else {})}
+
+    def _choose_rollout(self, entries: list[dict[str, Any]], rollout: str) -> None:
+        """Where some models have a choice how to imagine, the setting is for those; else for all, to be refused."""
+        choosing = [entry for entry in entries if _may_choose(entry)] or entries
+        for entry in choosing:
+            if "checkpoint" not in entry and "trainer" not in entry:
+                raise BadInput(f"rollout is for checkpoints; {entry['name']} imagines in its own way")
+            entry["rollout"] = rollout
+        if not entries:
+            raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
+
+    def study(self, data: Mapping[str, Any]) -> Study:
+        """The study that entries make up; settings of a part that is not there are refused."""
+        for kind, settings in self.settings.items():
+            if settings and kind not in self.used:
+                raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
+        return study_of(parse_study(data), self.objects)
+
+
+def perturbation_entry(given: Given, perturbation: Any, probability: float, step: int | None) -> dict[str, Any]:
+    """What strikes, how often and when; one that never strikes is a slip."""
+    if perturbation is None and probability == 0:
+        if step is not None or given.settings["perturbation"]:
+            raise BadInput("nothing strikes: give perturb_prob a share above 0")
+        return {}
+    if probability == 0:
+        raise BadInput(f"{perturbation} never strikes: give --perturb-prob a share above 0")
+    named = perturbation or "env-default"
+    data = catalog.perturbation_data(named) if isinstance(named, str) else named
+    part = data if isinstance(data, Mapping) and data["name"] == "composite" else given.part("perturbation", data)
+    return {**part, "probability": float(probability), **({} if step is None else {"step": step})}
+
+
+def seeds_of(given: Any) -> list[Any]:
+    """One seed or several."""
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return [int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed for seed in listed]
+
+
+def describe_environment(environment: Any) -> dict[str, Any] | None:
+    """An environment that the catalogue built as {name, **settings}; None for any other."""
+    name = environment.spec.name.partition("[")[0]
+    settings = getattr(environment, "settings", None)
+    if not catalog.ENVIRONMENTS.has(name) or not isinstance(settings, Mapping):
+        return None
+    usual = catalog.environment(name)
+    if type(usual) is not type(environment) and "action_repeat" not in settings:
+        return None
+    return {"name": name, **{key: value for key, value in settings.items() if usual.settings.get(key) != value}}
+
+
+def add_cwd_to_path() -> None:
+    """Let package.module:object be found in the current folder, as `python -m` would."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _may_choose(entry: Mapping[str, Any]) -> bool:
+    """Whether it is a checkpoint whose kind imagines in more than one way."""
+    if "checkpoint" not in entry or not Path(entry["checkpoint"]).exists():
+        return False
+    from wmel.training.checkpoints import read_card
+    from wmel.training.restore import trainer_class
+
+    folder = Path(entry["checkpoint"])
+    return bool(trainer_class(read_card(folder)["model"], folder).rollouts)

@@ -1,0 +1,246 @@
+"""wmel.esnr_over_training: ESNR at every checkpoint of trainings, and whether it falls before it rises.
+
+wmel.esnr_toy: the ceiling bounce, where ESNR can be held against the truth.
+"""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.api import options as o
+from wmel.api.episodes import build_executor, check_outputs, run_and_load, store_for, when_changed
+from wmel.api.given import Given, seeds_of
+from wmel.api.progress import progress_listener
+from wmel.errors import BadInput, needing
+from wmel.experiments.run import RunOptions
+from wmel.reports.document import plotly_needed
+from wmel.reports.esnr_record import joined_esnr_record
+from wmel.reports.files import write_atomically
+from wmel.reports.over_training_curves import Training
+from wmel.reports.terminal import table_lines
+from wmel.results import Result
+
+
+def esnr_over_training(
+    runs: Annotated[
+        Sequence[Path | str],
+        o.Option(
+            "Folders with checkpoints/ in them, one per training seed.", "paths", is_argument=True, metavar="RUN..."
+        ),
+    ],
+    environment: o.Environment,
+    *,
+    output: Annotated[
+        Path | str,
+        o.Option("Folder of the readings and over-training.html; the same command goes on.", "path", ("--out",)),
+    ],
+    beside: Annotated[
+        Path | str | None,
+        o.Option("CSV with run, updates and numbers (return, cpg) to draw and correlate.", "path"),
+    ] = None,
+    objective: o.Objective = None,
+    seeds: Annotated[int, o.Option("Of the fresh episodes and the noise.", "whole", ("--seed",))] = 0,
+    parts: o.Settings = None,
+    device: o.Device = None,
+    rollout: o.Rollout = None,
+    executor: o.Executor = "serial",
+    workers: o.Workers = None,
+    rerun: o.Rerun = None,
+    keep: o.Keep = False,
+    quiet: o.Quiet = False,
+    **settings: Any,
+) -> Result:
+    """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them."""
+    from wmel.api.esnr import collector_of
+
+    with plotly_needed():
+        from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
+    folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
+    found, folder = runs_of(folders), Path(output)
+    numbers = read_beside(None if beside is None else Path(beside), found)
+    page, markdown = folder / "over-training.html", folder / "over-training.md"
+    check_outputs(page, markdown)
+    given = Given.of(parts, model={"rollout": rollout, "device": device})
+    named = {f"{run}@{updates}": str(at) for run, known in found.items() for updates, at in known.items()}
+    entries = given.models(named)
+    wanted = {name: value for name, value in settings.items() if value is not None}
+    data = {
+        "name": "esnr over training",
+        "seeds": seeds_of(seeds),
+        "floor": False,
+        "oracle": False,
+        "environments": [given.part("environment", environment)],
+        "objectives": [] if objective is None else [given.part("objective", objective)],
+        "models": entries,
+        "diagnostics": [{"name": "esnr", "noise": "own", **collector_of(entries, wanted), **wanted}],
+    }
+    study = given.study(data)
+    how = RunOptions(
+        executor=build_executor(given, executor, workers),
+        device=given.settings["model"].get("device") or "cpu",
+        when_changed=when_changed(rerun, keep) or "rerun",
+    )
+    with store_for(folder) as store:
+        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
+    records: dict[str, dict[int, Any]] = {run: {} for run in found}
+    for cell, read in loaded.readings:
+        if read is not None:
+            run, _, updates = cell.arm.rpartition("@")
+            records[run][int(updates)] = joined_esnr_record([read["data"]], read["provenance"]["versions"])
+    trainings = [Training(run, known, numbers[run]) for run, known in records.items() if known]
+    if not trainings:
+        raise BadInput(summary.failures[0] if summary.failures else "nothing was read")
+    write_atomically(page, over_training_page(trainings))
+    write_atomically(markdown, to_markdown_over_training(trainings))
+    lines = _lines(trainings)
+    rows = [
+        {"run": one.name, "updates": updates, "method": entry.method, "esnr": entry.esnr.value}
+        for one in trainings
+        for updates, record in one.records.items()
+        for entry in record.readings
+        if entry.model != "oracle"
+    ]
+    return Result(
+        lines[-1],
+        rows,
+        lines=lines,
+        exit_code=1 if summary.failures else 0,
+        folder=folder,
+        files={"page": page, "markdown": markdown},
+        failures=summary.failures,
+        page=lambda: over_training_page(trainings),
+        markdown=lambda: to_markdown_over_training(trainings),
+        more={"trainings": trainings},
+    )
+
+
+def esnr_toy(
+    *,
+    output: Annotated[Path | str, o.Option("Folder of toy.html and toy.md.", "path", ("--out",))],
+    speeds: Annotated[Sequence[float], o.Option("Launch speeds in m/s, separated by commas.", "numbers")] = (5.0, 6.0),
+    seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb."""
+    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+        from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
+    with plotly_needed():
+        from wmel.reports.toy_page import to_markdown_toy, toy_page
+    from wmel.reports.toy_words import setting_words, shape_words, toy_sentences, toy_table
+
+    launches = list(speeds)
+    if not launches or len(set(launches)) < len(launches):
+        raise BadInput(f"speeds must be one or more numbers, all different, got {launches}")
+    for speed in launches:
+        check(speed, seeds)
+    page, markdown = Path(output) / "toy.html", Path(output) / "toy.md"
+    check_outputs(page, markdown)
+    with progress_listener("", quiet=quiet) as listener:
+        listener.begin("ceiling bounce", STEPS * len(launches), "steps")
+        panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
+    write_atomically(page, toy_page(panels))
+    write_atomically(markdown, to_markdown_toy(panels))
+    lines = [setting_words(panels)]
+    for one in panels:
+        shown = toy_table(one)
+        lines += [f"\n{shown.caption}", *table_lines(shown), *toy_sentences(one)]
+    lines.append(f"\n{shape_words(panels)}")
+    files = {"page": page, "markdown": markdown}
+    return Result(shape_words(panels), [], lines=lines, files=files, page=lambda: toy_page(panels))
+
+
+def _lines(trainings: Sequence[Training]) -> list[str]:
+    """The tables, and what may be said."""
+    from wmel.reports.over_training_words import correlation_table, setting_words, training_sentences, training_table
+
+    tables = [
+        line for shown in (training_table(trainings), correlation_table(trainings)) for line in table_lines(shown)
+    ]
+    return [setting_words(trainings), *tables, *training_sentences(trainings)]
+
+
+KEYS = ("run", "updates")
+
+
+def runs_of(folders: Sequence[Path]) -> dict[str, dict[int, Path]]:
+    """The checkpoints of every run by name and updates; a run is called as its folder."""
+    found = {folder.resolve().name: checkpoints_of(folder) for folder in folders}
+    if len(found) < len(folders):
+        raise BadInput(f"each run needs a name of its own, got {', '.join(map(str, folders))}")
+    return found
+
+
+def checkpoints_of(run: Path) -> dict[int, Path]:
+    """Folders in RUN/checkpoints named by their updates, rising; one without a card is not whole and is left out."""
+    from wmel.training.checkpoints import CARD
+    from wmel.training.tdmpc2.keeper import CHECKPOINTS
+
+    folder = run / CHECKPOINTS
+    if not folder.is_dir():
+        raise BadInput(f"{run} has no folder {CHECKPOINTS}: train with --checkpoints to have one")
+    named = [one for one in folder.iterdir() if one.name.isdecimal() and (one / CARD).is_file()]
+    if not named:
+        raise BadInput(f"{folder} holds no checkpoint: they are folders named by their updates, such as 0000100")
+    found = {int(one.name): one for one in sorted(named, key=lambda one: int(one.name))}
+    if len(found) < len(named):
+        raise BadInput(f"two checkpoints in {folder} have the same number of updates")
+    return found
+
+
+def read_beside(path: Path | None, runs: Mapping[str, Mapping[int, object]]) -> dict[str, dict[str, dict[int, float]]]:
+    """Numbers by run, column and updates, of a CSV file with the columns run, updates and at least one more.
+
+    An empty cell is no number; rows between checkpoints are drawn, and correlated with nothing.
+    """
+    found: dict[str, dict[str, dict[int, float]]] = {name: {} for name in runs}
+    if path is None:
+        return found
+    header, rows = _table(path)
+    names = [name for name in header if name not in KEYS]
+    if len(names) + len(KEYS) != len(header) or not names or len(set(header)) < len(header) or "" in header:
+        wanted = "run, updates and one or more others, each once"
+        raise BadInput(f"{path} must have the columns {wanted}; it has {', '.join(header) or 'none'}")
+    for line, row in enumerate(rows, 2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise BadInput(f"line {line} of {path} has {len(row)} cells, and the header {len(header)}")
+        cells = dict(zip(header, map(str.strip, row), strict=True))
+        run, updates = cells.pop("run"), _whole(cells.pop("updates"), line, path)
+        if run not in found:
+            raise BadInput(f"line {line} of {path} is of a run {run!r}; those read here: {', '.join(runs)}")
+        for name, text in cells.items():
+            column = found[run].setdefault(name, {})
+            if updates in column:
+                raise BadInput(f"line {line} of {path} has {updates} updates of {run} a second time")
+            column[updates] = _number(text, name, line, path)
+    if not any(runs[run].keys() & column.keys() for run, columns in found.items() for column in columns.values()):
+        raise BadInput(f"no line of {path} has the updates of a checkpoint")
+    return found
+
+
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    try:
+        lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    return ([name.strip() for name in lines[0]] if lines else []), lines[1:]
+
+
+def _whole(text: str, line: int, path: Path) -> int:
+    if not text.isdecimal():
+        raise BadInput(f"line {line} of {path}: updates must be a whole number, got {text!r}")
+    return int(text)
+
+
+def _number(text: str, name: str, line: int, path: Path) -> float:
+    """NaN where the cell is empty."""
+    try:
+        value = float(text) if text else math.nan
+    except ValueError:
+        raise BadInput(f"line {line} of {path}: {name} must be a number, got {text[:40]!r}") from None
+    if text and not math.isfinite(value):
+        raise BadInput(f"line {line} of {path}: {name} must be finite or empty, got {text!r}")
+    return value

@@ -1,0 +1,258 @@
+"""wmel.study: run what is missing of an experiment that a TOML file, or a dict, describes; wmel.report shows it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.analysis.rescore import rescored
+from wmel.analysis.study_arms import study_comparisons
+from wmel.api import options as o
+from wmel.api.episodes import build_executor, check_outputs, when_changed
+from wmel.api.given import Given
+from wmel.api.progress import progress_listener
+from wmel.arrays import keep_freed_memory
+from wmel.contract.cell import CellResult
+from wmel.contract.criterion import Criterion
+from wmel.errors import BadInput
+from wmel.experiments.expand import Study, study_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
+from wmel.experiments.spec import parse_study, read_study
+from wmel.reports.esnr_record import joined_esnr_record
+from wmel.reports.files import write_atomically
+from wmel.reports.page import study_page
+from wmel.reports.records import write_record
+from wmel.reports.study_gaps import study_gaps, tally
+from wmel.reports.study_markdown import to_markdown_study
+from wmel.reports.study_record import study_record
+from wmel.reports.terminal import esnr_lines, study_lines
+from wmel.results import Result
+
+
+def study(
+    study: Annotated[Any, o.Option("The study, as TOML.", "path", is_argument=True, metavar="FILE")],
+    *,
+    output: Annotated[
+        Path | str | None, o.Option("Folder of its store.  [default: runs/<file name>]", "path", ("--out",))
+    ] = None,
+    dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
+    only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
+    limit: Annotated[int | None, o.Option("The first so many cells.", "whole")] = None,
+    executor: o.Executor = "serial",
+    workers: o.Workers = None,
+    anytime: Annotated[bool, o.Option("Add pairs until each gap is decided.", "flag")] = False,
+    rerun: o.Rerun = None,
+    keep: o.Keep = False,
+    device: o.Device = None,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Run what is missing of a study, and store it; called again it goes on."""
+    keep_freed_memory()
+    whole = _study(study)
+    folder = Path(output) if output is not None else Path("runs") / _name(study)
+    options = RunOptions(
+        only,
+        limit,
+        build_executor(Given.of(None), executor, workers),
+        anytime,
+        when_changed(rerun, keep),
+        device or "cpu",
+    )
+    store = FolderStore(folder)
+    if dry_run:
+        return _dry_run(whole, store, options, quiet=quiet)
+    with progress_listener(whole.name, quiet=quiet) as listener:
+        summary = run_study(whole, store, options, listener)
+    done = f"{summary.trained} models trained, {summary.episodes} episodes run, {len(summary.failures)} failures"
+    result = _result(load_study(store), store)
+    read = f"{summary.readings} readings" if whole.diagnostics else ""
+    lines = [
+        ", ".join(word for word in (done, read) if word),
+        f"store: {folder}; look at it with: wmel report {folder}",
+    ]
+    return replace(
+        result,
+        lines=lines,
+        exit_code=1 if summary.failures else 0,
+        failures=summary.failures,
+        folder=folder,
+        more={**result.more, "summary": summary},
+    )
+
+
+def report(
+    folder: Annotated[Path | str, o.Option("The store of a study.", "path", is_argument=True)],
+    *,
+    output: Annotated[
+        Path | str | None, o.Option("Folder of the report.  [default: that of the study]", "path", ("--out",))
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        o.Option("Judge the stored episodes by another criterion: 'reward>=0.8@sustained:5'.", flags=("--success",)),
+    ] = None,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Write results.json, report.md and report.html from the rows of a study; nothing is run."""
+    into = Path(folder if output is None else output)
+    files = {name: into / name for name in ("results.json", "report.md", "report.html")}
+    judged = None if criterion is None else Criterion.parse(criterion)
+    store = FolderStore(Path(folder))
+    loaded = load_study(store, rewards=judged is not None)
+    check_outputs(*files.values())
+    result = _result(loaded, store, judged)
+    if loaded.results:
+        write_record(files["results.json"], result.record)
+    write_atomically(files["report.md"], result.markdown() if result.markdown is not None else "")
+    write_atomically(files["report.html"], result.page() if result.page is not None else "")
+    damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
+    return replace(result, files={"report": files["report.html"]}, failures=damaged, folder=into)
+
+
+def load(folder: Path | str) -> Result:
+    """Any result of any verb: the folder of a store, or a record (.json)."""
+    path = Path(folder)
+    if path.is_file():
+        from wmel.api.show import shown_record
+
+        return shown_record(path)
+    store = FolderStore(path)
+    if not store.exists:
+        from wmel.api.show import shown_folder
+
+        return shown_folder(path)
+    return _result(load_study(store), store)
+
+
+def _study(given: Any) -> Study:
+    if isinstance(given, Study):
+        return given
+    if isinstance(given, Mapping):
+        return study_of(parse_study(given))
+    return study_of(read_study(Path(given)))
+
+
+def _name(given: Any) -> str:
+    if isinstance(given, str | Path):
+        return Path(given).stem
+    return given.name if isinstance(given, Study) else str(given.get("name", "study"))
+
+
+def _result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion | None = None) -> Result:
+    """What the stored rows and readings of a study say."""
+    results = loaded.results if criterion is None else rescore_results(loaded.results, criterion)
+    compared = study_comparisons(results, anytime=loaded.anytime)
+    said = None if criterion is None else str(criterion)
+    record = study_record(loaded.name, loaded.about, results, compared, rescored=said, metrics=loaded.metrics)
+    read = [found for _, found in loaded.readings if found is not None]
+    rows = [
+        {"setting": gap.comparison.name, "model": gap.model, "oracle_success": gap.entry.oracle_success_rate,
+         "model_success": gap.entry.learned_success_rate, "gap": gap.entry.gap, "low": gap.entry.gap_ci_low,
+         "high": gap.entry.gap_ci_high, "verdict": gap.entry.verdict}
+        for gap in study_gaps(record)
+    ]  # fmt: skip
+    readings = _readings(read)
+    lines = [*study_lines(record), *(line for one in readings for line in esnr_lines(one))]
+    return Result(
+        f"{loaded.name}: {tally(record)}",
+        rows,
+        record,
+        lines,
+        folder=store.folder,
+        store=store,
+        draw=(lambda: _forest(record)) if rows else None,
+        page=lambda: study_page(record),
+        markdown=lambda: to_markdown_study(record),
+        more={
+            "results": results,
+            "readings": readings,
+            "comparisons": compared.comparisons,
+            "episodes": _LazyTables(store, "episodes"),
+            "cells": _LazyTables(store, "cells"),
+        },
+    )
+
+
+def _readings(stored: list[dict[str, Any]]) -> list[Any]:
+    """Records of readings that were taken at the same states."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in stored:
+        data = one["data"]
+        if "readings" in data:
+            groups.setdefault(f"{data['environment']} {data['objective']} {data['source']}", []).append(one)
+    return [
+        joined_esnr_record([one["data"] for one in group], group[0]["provenance"]["versions"])
+        for group in groups.values()
+    ]
+
+
+class _LazyTables:
+    """A polars table of a store, read when it is used."""
+
+    def __init__(self, store: FolderStore, name: str):
+        self._store, self._name, self._table = store, name, None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._table is None:
+            from wmel.experiments.load import study_tables
+
+            self._table = getattr(study_tables(self._store), self._name)
+        return getattr(self._table, name)
+
+    def __len__(self) -> int:
+        return self.height
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.clone()[key]
+
+
+def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:
+    """Every run of a study judged anew from its stored rewards; those that cannot be are missing, with the reason."""
+    judged = [one if one.run is None else _rescored(one, criterion) for one in results]
+    if not any(one.run is not None for one in judged):
+        reasons = [one.failure for one in judged if one.failure]
+        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
+    return judged
+
+
+def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
+    assert one.run is not None
+    try:
+        table = rescored(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
+    except BadInput as error:
+        return replace(one, run=None, missing=one.cell.episodes, failure=str(error))
+    return replace(one, run=replace(one.run, success=str(criterion), table=table))
+
+
+def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bool) -> Result:
+    from wmel.experiments.check import check_cells, check_diagnostics
+    from wmel.experiments.forecast import forecast
+
+    cells, paths = chosen_cells(study.cells, options), paths_of(study, store, options)
+    check_cells(cells, paths, needs_criterion=True)
+    check_diagnostics(study.diagnostics, paths)
+    workers = None if options.executor.workers == 1 else options.executor.workers
+    with progress_listener("", quiet=quiet) as listener:
+        left = forecast(cells, store, paths, study.block, workers, listener.note)
+    done = f", {left.whole} of them stored" if left.whole else ""
+    most = "at most " if options.anytime else ""
+    counts = f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train"
+    time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}"
+    rows = [{"cells": left.cells, "stored": left.whole, "episodes": left.episodes, "models": left.models,
+             "seconds": left.seconds}]  # fmt: skip
+    return Result(counts, rows, lines=[counts, time], store=store, more={"forecast": left})
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _forest(record: Any) -> Any:
+    from wmel.reports.document import plotly_needed
+
+    with plotly_needed():
+        from wmel.reports.figures import forest
+    return forest(record)

@@ -1,0 +1,206 @@
+"""wmel.sweep: one policy over the values of any settings, and the planning horizon that is enough."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.analysis.horizon_set import check_epsilon
+from wmel.api import options as o
+from wmel.api.episodes import (
+    build_executor,
+    check_outputs,
+    common_failure,
+    metric_names,
+    run_and_load,
+    store_for,
+    task_data,
+    whole_results,
+)
+from wmel.api.given import KINDS, Given
+from wmel.api.run import arm_data
+from wmel.contract.cell import CellResult
+from wmel.contract.run import SweepPoint, pooled
+from wmel.errors import BadInput
+from wmel.experiments.run import RunOptions
+from wmel.parts import nearest
+from wmel.reports.files import write_atomically
+from wmel.reports.markdown import to_markdown_horizon_sweep
+from wmel.reports.records import recorded_sweep, sweep_record, write_record
+from wmel.reports.terminal import sweep_lines
+from wmel.reports.words import answer_of_sweep
+from wmel.results import Result
+from wmel.schema import stacked
+
+RECORD = "sweep.json"
+PLAN_HORIZONS = (5, 10, 15, 20, 30)
+LISTS = {"environment": "environments", "planner": "planners", "policy": "policies", "objective": "objectives"}
+
+
+def sweep(
+    environment: o.Environment = "maze_toy",
+    policy: o.Policy = "tabular-world-model",
+    *,
+    plan_horizons: Annotated[
+        Sequence[int] | None,
+        o.Option(
+            "Planning horizons, separated by commas.  [default: 5,10,15,20,30, unless --sweep is given]", "wholes"
+        ),
+    ] = None,
+    sweep: Annotated[
+        Mapping[str, Sequence[Any]] | None,
+        o.Option(
+            "Values of any setting: planner.elites=4,8,12; may be given several times.",
+            "texts",
+            metavar="KIND.NAME=A,B",
+        ),
+    ] = None,
+    model: o.Model = None,
+    objective: o.Objective = None,
+    execute: o.Execute = None,
+    episodes: Annotated[
+        int | None, o.Option("Episodes per point.  [default: 30]", "whole", ("--episodes-per-point",))
+    ] = None,
+    seeds: o.Seeds = 0,
+    horizon: Annotated[
+        int | None,
+        o.Option(
+            "Steps an episode may take.  [default: as many as the environment allows]", "whole", ("--episode-horizon",)
+        ),
+    ] = None,
+    criterion: o.Criterion = None,
+    stop: o.Stop = None,
+    epsilon: Annotated[float, o.Option("Success a longer horizon must add to count as better.", "number")] = 0.01,
+    perturbation: o.Perturbation = None,
+    perturb_prob: o.PerturbProb = 0.0,
+    perturb_step: o.PerturbStep = None,
+    metrics: o.Metrics = (),
+    settings: o.Settings = None,
+    preset: o.Preset = None,
+    device: o.Device = None,
+    rollout: o.Rollout = None,
+    executor: o.Executor = "serial",
+    workers: o.Workers = None,
+    output: o.Record = None,
+    markdown: o.Markdown = None,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Sweep the planning horizon, or any settings, of a policy; the same episodes at every point."""
+    check_epsilon(epsilon)
+    given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
+    record_file = None if output is None else Path(output) if Path(output).suffix == ".json" else Path(output) / RECORD
+    check_outputs(record_file, markdown)
+    extra, swept = metric_names(metrics, None), _swept(sweep, plan_horizons)
+    data = {
+        "name": "sweep",
+        "oracle": False,
+        "floor": False,
+        "block": 50 if output is not None else 512,
+        **task_data(
+            given,
+            environment,
+            episodes=episodes,
+            seeds=seeds,
+            horizon=horizon,
+            criterion=criterion,
+            stop=stop,
+            perturbation=perturbation,
+            perturb_prob=perturb_prob,
+            perturb_step=perturb_step,
+        ),
+        **arm_data(given, policy, model, objective),
+    }
+    _spread(data, swept)
+    study = given.study(data)
+    how = RunOptions(
+        executor=build_executor(given, executor, workers),
+        device=given.settings["model"].get("device") or "cpu",
+        when_changed="rerun",
+        needs_criterion=False,
+    )
+    title = f"{policy if isinstance(policy, str) else type(policy).__name__} in {data['environments'][0]['name']}"
+    with store_for(None if output is None else Path(output)) as store:
+        loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
+        whole_results(loaded, summary)
+        points = sweep_points(loaded.results, list(swept))
+        record = sweep_record(points, epsilon=epsilon, metrics=extra)
+        if record_file is not None:
+            write_record(record_file, record)
+    curve = recorded_sweep(record)
+    if markdown is not None:
+        write_atomically(Path(markdown), to_markdown_horizon_sweep(curve))
+    broken = common_failure(stacked([point.run.table for point in points]))
+    rows = [
+        {**point.swept, "success": card["success_rate"].value, "low": card["success_rate"].low,
+         "high": card["success_rate"].high, "steps": card["average_steps_to_success"].value,
+         "latency_ms": card["average_planning_latency_ms"].value,
+         "compute_per_decision": card["average_compute_per_decision"].value}
+        for point, card in zip(points, curve.scorecards, strict=True)
+    ]  # fmt: skip
+    return Result(
+        answer_of_sweep(record),
+        rows,
+        record,
+        sweep_lines(record, curve),
+        1 if broken or summary.failures else 0,
+        folder=None if output is None or record_file == Path(output) else Path(output),
+        store=store,
+        files={name: Path(path) for name, path in (("record", record_file), ("table", markdown)) if path is not None},
+        failures=[broken] if broken else summary.failures,
+        draw=lambda: _figure(record),
+        markdown=lambda: to_markdown_horizon_sweep(curve),
+        more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},
+    )
+
+
+def sweep_points(results: Sequence[CellResult], names: Sequence[str]) -> list[SweepPoint]:
+    """The points of a sweep, seeds pooled, in rising order of what is swept."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for one in results:
+        if one.run is not None:
+            groups.setdefault(tuple(one.cell.labels[name] for name in names), []).append(one.run)
+    points = [SweepPoint(dict(zip(names, at, strict=True)), pooled(runs)) for at, runs in groups.items()]
+    return sorted(points, key=lambda point: [(isinstance(at, str), at) for at in point.swept.values()])
+
+
+def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[int] | None) -> dict[str, Any]:
+    """What is swept: label -> (kind, setting, values)."""
+    found: dict[str, tuple[str, str, list[Any]]] = {}
+    given = dict(sweep or {})
+    if plan_horizons is not None or not given:
+        if "planner.plan_horizon" in given:
+            raise BadInput("planner.plan_horizon is given twice: by plan_horizons and by sweep")
+        given["planner.plan_horizon"] = PLAN_HORIZONS if plan_horizons is None else plan_horizons
+    for key, values in given.items():
+        kind, dot, name = key.partition(".")
+        if not dot or kind not in LISTS or not name:
+            raise BadInput(f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, LISTS, 'kinds:')}")
+        values = list(values)
+        if not values:
+            raise BadInput(f"a sweep of {key} needs at least one value, got none")
+        if len({str(value) for value in values}) < len(values):
+            raise BadInput(f"the values of {key} must differ, got {values}")
+        found[name] = kind, name, values
+    return found
+
+
+def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]]) -> None:
+    """Put the values into the entries of the study."""
+    for kind, name, values in swept.values():
+        entries = data.get(LISTS[kind]) or []
+        if not entries:
+            raise BadInput(f"there is no {kind} to sweep {name} of")
+        entry, registry = entries[0], KINDS[kind]
+        assert registry is not None
+        if name in entry:
+            raise BadInput(f"{kind}.{name} is given and swept: give one")
+        known = registry.settings_of(entry["name"])
+        parsed = [known[name].parsed(one) if isinstance(one, str) and name in known else one for one in values]
+        entry[name] = {"sweep": parsed}
+
+
+def _figure(record: Any) -> Any:
+    from wmel.reports.document import plotly_needed
+
+    with plotly_needed():
+        from wmel.reports.figures import sweep_figure
+    return sweep_figure(record)

@@ -1,0 +1,126 @@
+"""wmel.train: train a world model by any trainer of the catalogue and write its checkpoint."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel import catalog
+from wmel.api import options as o
+from wmel.api.episodes import check_outputs
+from wmel.api.given import Given
+from wmel.api.progress import progress_listener
+from wmel.errors import BadInput
+from wmel.results import Result
+
+INTERRUPTED = 130
+
+
+def train(
+    trainer: Annotated[str, o.Option("Trainer; `wmel list trainers` names them.", is_argument=True)],
+    environment: Annotated[
+        Any,
+        o.Option("Environment; `wmel list environments`. Not needed by a tdmpc2 on stored --data.", flags=("--env",)),
+    ] = None,
+    *,
+    output: Annotated[Path | str, o.Option("Folder of the checkpoint.", "path", ("--out",))],
+    parts: o.Settings = None,
+    quiet: o.Quiet = False,
+    **settings: Any,
+) -> Result:
+    """Train a world model and write its checkpoint and card; `settings` are the trainer's own.
+
+    A tdmpc2 keeps the episodes it plays in OUTPUT/episodes; one that was stopped goes on when it is called again.
+    """
+    given = Given.of(parts)
+    folder = Path(output)
+    check_outputs(folder / "card.json")
+    spec = catalog.TRAINERS.spec(trainer, {name: value for name, value in settings.items() if value is not None})
+    chosen = spec.build()
+    world = None
+    if environment is not None:
+        world = environment
+        if isinstance(environment, str | dict):
+            part = given.part("environment", environment)
+            world = catalog.environment(part.pop("name"), **part)
+    elif "data" not in spec.settings or trainer != "tdmpc2":
+        raise BadInput("say with --env which environment is to be learned")
+    with progress_listener("", quiet=quiet) as listener:
+        made = chosen.train(world, folder, listener)
+    card = made.card
+    lines = [*card_lines(card), f"checkpoint: {folder}"]
+    interrupted = bool(card["fit"].get("interrupted"))
+    return Result(
+        f"A {trainer} was trained on {card['environment']}; its checkpoint is {folder}.",
+        [{"number": name, "value": value} for name, value in card["errors"].items() if not isinstance(value, list)],
+        lines=lines,
+        exit_code=INTERRUPTED if interrupted else 0,
+        folder=folder,
+        more={"card": card, "model": made.model},
+    )
+
+
+def convert(
+    file: Annotated[
+        Path | str, o.Option("A checkpoint of the published TD-MPC2, in either layout.", "path", is_argument=True)
+    ],
+    environment: o.Environment,
+    *,
+    output: Annotated[Path | str, o.Option("Folder of the checkpoint.", "path", ("--out",))],
+    decoder_steps: Annotated[int, o.Option("Steps of fitting its decoder.", "whole")] = 5_000,
+    half: Annotated[bool, o.Option("Round the weights to half precision, half the file.", "flag")] = False,
+    settings: o.Settings = None,
+    device: o.Device = None,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Make a checkpoint of a published TD-MPC2 file (single task): weights as they are, a decoder, and a card.
+
+    The published models of DeepMind Control decide every second step: give --action-repeat 2. Nothing in the file is
+    run.
+    """
+    from wmel.training.checkpoints import CARD, write_checkpoint
+    from wmel.training.devices import usable_device
+    from wmel.training.tdmpc2.convert import converted
+    from wmel.training.tdmpc2.finish import stored_weights
+
+    given, folder = Given.of(settings), Path(output)
+    check_outputs(folder / CARD)
+    if (folder / CARD).exists():
+        raise BadInput(f"{folder} holds a checkpoint: give another --output, or remove it first")
+    part = given.part("environment", environment)
+    world = catalog.environment(part.pop("name"), **part)
+    made = converted(Path(file), world, usable_device(device or "cpu"), half=half, decoder_steps=decoder_steps)
+    write_checkpoint(folder, stored_weights(made), made.card)
+    lines = [*_returns(made.card), f"checkpoint: {folder}"]
+    return Result(f"{file} is a checkpoint now: {folder}.", [], lines=lines, folder=folder, more={"card": made.card})
+
+
+def card_lines(card: dict[str, Any]) -> list[str]:
+    """What a card says of a training, in a few lines."""
+    data = card["data"]
+    taken = card["fit"].get("epochs_taken")
+    counted = f"{taken} epochs" if taken is not None else f"{card['fit'].get('updates')} updates"
+    lines = [f"{data['transitions']} transitions of {data['episodes']} episodes, {counted}"]
+    if "policy_return" in card:
+        return [*lines, *_returns(card)]
+    errors = card["errors"]
+    for name in (name for name in errors if name.endswith("_mse")):
+        missing = f"{name}: n/a (nothing was held out)"
+        lines.append(f"{name}: {errors[name]:.3g}" if errors[name] is not None else missing)
+    drift = errors.get("open_loop_rmse") or []
+    steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]
+    words = ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps)
+    lines.append(
+        f"open-loop error (rms) after steps {words}" if steps else "open-loop error: n/a (nothing was held out)"
+    )
+    return [*lines, "interrupted: the weights so far are kept"] if card["fit"].get("interrupted") else lines
+
+
+def _returns(card: dict[str, Any]) -> list[str]:
+    known, error = card["policy_return"], card["errors"]["held_out_decoder_mse"]
+    lines = []
+    if known is not None:
+        lines.append(f"return of its policy: {_number(known['mean'])} over {known['episodes']} episodes")
+    return [*lines, f"held-out error of its decoder (mean squared): {_number(error)}"]
+
+
+def _number(value: float | None) -> str:
+    return "n/a (no finite number)" if value is None else f"{value:.4g}"

@@ -1,0 +1,136 @@
+"""Every verb returns a result that prints, shows itself and becomes tables and files."""
+
+import json
+
+import numpy as np
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def gap():
+    def still(state, action):
+        return state
+
+    return wmel.cpg("maze_toy", {"still": still}, planner="cem", episodes=4, seeds=[0, 1], quiet=True)
+
+
+@pytest.fixture(scope="module")
+def results(gap):
+    return {
+        "run": wmel.run("maze_toy", "cem", episodes=4, quiet=True),
+        "sweep": wmel.sweep("maze_toy", plan_horizons=[5, 15], episodes=4, quiet=True),
+        "cpg": gap,
+        "power": wmel.power(oracle=0.9, learned=0.5),
+        "check": wmel.check("cem"),
+    }
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
+def test_a_result_prints_in_a_few_lines_and_never_raw_arrays(verb, results):
+    text = repr(results[verb])
+    assert text.startswith(results[verb].answer)
+    assert len(text.splitlines()) <= 14 and "array(" not in text
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
+def test_a_result_shows_itself_in_a_notebook_with_answer_table_and_drawing(verb, results):
+    page = results[verb]._repr_html_()
+    assert "<strong>" in page and "<table>" in page
+    assert ("<svg" in page) == (verb in ("run", "sweep", "cpg"))
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
+def test_a_result_becomes_tables_and_files(verb, results, tmp_path):
+    result = results[verb]
+    assert result.table.height == len(result.rows)
+    assert result.to_latex().count(" " + 2 * chr(92)) == len(result.rows) + 1
+    assert len(result.to_pandas()) == result.to_polars().height
+    json.loads(result.to_json())
+    assert result.report(tmp_path / "a.md").read_text()
+    assert "<html" in result.report(tmp_path / "a.html").read_text()
+    assert (result.save(tmp_path / "saved") / "summary.md").exists()
+    with pytest.raises(BadInput, match="html or"):
+        result.report(tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg"])
+def test_a_result_of_episodes_is_drawn_and_has_a_row_for_each(verb, results):
+    assert results[verb].plot().data
+    assert results[verb].to_polars().height == {"run": 4, "sweep": 8, "cpg": 24}[verb]
+
+
+def test_the_gap_of_python_is_the_gap_of_the_command_line(gap, tmp_path, monkeypatch, capsys):
+    from tests.golden.adapters import run_command
+
+    (tmp_path / "mine.py").write_text("def still(state, action):\n    return state\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = "cpg --env maze_toy --model mine:still --planner cem --episodes 4 --seeds 0,1 --json"
+    assert run_command(*words.split()) == 0
+    typed = json.loads(capsys.readouterr().out)
+    assert typed["cpgs"]["still"] == json.loads(gap.to_json())["cpgs"]["still"]
+
+
+def test_parts_are_given_by_name_by_table_or_as_objects():
+    given = ("cem", {"name": "cem"}, wmel.CEM())
+    runs = [wmel.run(wmel.environment("maze_toy"), policy, episodes=3, quiet=True) for policy in given]
+    other = wmel.run("maze_toy", wmel.CEM(elites=2, plan_horizon=9), episodes=3, quiet=True)
+    for one in runs[1:]:
+        assert np.array_equal(one.episodes["steps"], runs[0].episodes["steps"])
+        assert one.record.metadata.planner == runs[0].record.metadata.planner
+    assert other.record.metadata.planner["elites"] == 2
+    by_keyword = wmel.run(
+        "maze_toy", "cem", episodes=3, settings={"planner.elites": 2, "planner.plan_horizon": 9}, quiet=True
+    )
+    assert np.array_equal(by_keyword.episodes["steps"], other.episodes["steps"])
+
+
+def test_a_stored_result_is_loaded_again(tmp_path):
+    made = wmel.run("maze_toy", "random", episodes=3, output=tmp_path / "run", quiet=True)
+    assert wmel.load(tmp_path / "run" / "run.json").answer == made.answer
+    assert wmel.load(tmp_path / "run").to_polars().height == 3
+
+
+CALLS = []
+
+
+def counted(state, action):
+    CALLS.append(1)
+    return state
+
+
+def test_a_verb_called_again_runs_nothing_that_is_stored(tmp_path):
+    how = {"planner": "cem", "episodes": 3, "output": tmp_path, "quiet": True}
+    model = {"mine": "tests.api.test_results:counted"}
+    CALLS.clear()
+    first = wmel.cpg("maze_toy", model, **how)
+    before = len(CALLS)
+    again = wmel.cpg("maze_toy", model, **how)
+    assert again.rows == first.rows
+    assert len(CALLS) - before < before / 3  # one plan asked before anything runs
+
+
+def test_rows_of_another_object_with_the_same_name_are_never_taken_for_its_own(tmp_path):
+    maze = wmel.environment("maze_toy")
+    truth = wmel.Oracle(maze)
+    how = {"planner": "cem", "episodes": 3, "output": tmp_path, "quiet": True}
+    assert wmel.cpg(maze, {"mine": counted}, **how).gaps["mine"].raw_gap > 0
+    assert wmel.cpg(maze, {"mine": truth}, **how).gaps["mine"].raw_gap == 0
+
+
+def test_a_model_that_breaks_is_refused_in_seconds_with_its_file_and_line(tmp_path):
+    def broken(state, action):
+        raise ValueError("half written")
+
+    with pytest.raises(BadInput, match="half written") as refused:
+        wmel.cpg("maze_toy", {"mine": broken}, episodes=100_000, quiet=True)
+    assert __file__ in str(refused.value) and "line" in str(refused.value)
+
+
+def test_every_verb_is_a_function_of_the_package():
+    for name in ("run", "sweep", "cpg", "esnr", "train", "study", "report", "compare", "power", "check", "load"):
+        assert callable(getattr(wmel, name)) and getattr(wmel, name).__name__ == name
+    assert wmel.__version__
