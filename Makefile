@@ -50,6 +50,7 @@ reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write re
 	@for file in studies/paper/*.toml; do study=$$(basename $$file .toml); \
 	  $(BIN)/wmel study $$file --output runs/paper/$$study --executor processes --keep || exit $$?; \
 	  $(BIN)/wmel report runs/paper/$$study --output results/$$study || exit $$?; \
+	  rm -rf results/$$study/cells; cp -r runs/paper/$$study/study.json runs/paper/$$study/cells results/$$study/; \
 	done
 	$(BIN)/python benchmarks/reproduction.py
 

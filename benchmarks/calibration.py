@@ -5,15 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
+from reference_intervals import bonett_price, newcombe, newcombe_paired
 from wmel.analysis.labels import Label
 from wmel.analysis.paper_rule import TAU
 from wmel.analysis.strict_rule import DELTA, RHO, STRICT_LABELS, strict_branches
 from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.bonett_price import bonett_price
 from wmel.stats.bounds import Bounds
 from wmel.stats.clopper_pearson import clopper_pearson
 from wmel.stats.miettinen_nurminen import miettinen_nurminen
-from wmel.stats.newcombe import newcombe, newcombe_paired
 from wmel.stats.outcomes import binomial_table, discordant
 from wmel.stats.pairs import PairedCounts
 from wmel.stats.tango import tango

@@ -15,8 +15,7 @@ from wmel.diagnostics.observations import fresh_observations
 from wmel.stats.mean import mean_normal
 from wmel.threads import limited_to
 from wmel.training.collect import collect
-from wmel.training.fit import FitSettings
-from wmel.training.mlp import MLPSettings, train_mlp
+from wmel.training.mlp import MLPTrainer
 
 OBSERVATIONS, SAMPLES, HORIZON, SIGMA = 64, 32, 12, 0.5
 WORLD = catalog.environment("dmc:cartpole-swingup")
@@ -122,7 +121,8 @@ def _width(returns: list[float]) -> float:
 def main() -> int:
     keep_freed_memory()
     policy = catalog.policy("random", WORLD)
-    model = train_mlp(WORLD, collect(WORLD, policy, 4000), MLPSettings(target="delta"), FitSettings(epochs=50)).model
+    trainer = MLPTrainer(target="delta", epochs=50).resolve(WORLD)
+    model = trainer.learn(WORLD, collect(WORLD, policy, 4000)).model
     seen = fresh_observations(WORLD, policy, OBSERVATIONS, episode_steps=200)
     holds = batched_over_loops(model, seen)
     against_the_closed_loop(model, seen)

@@ -15,11 +15,11 @@ from wmel.contract.policy import Percept
 from wmel.randomness import Streams
 from wmel.threads import limited_to
 from wmel.training.collect import collect
-from wmel.training.fit import FitSettings
-from wmel.training.mlp import MLPSettings, blank_mlp, mlp_model, train_mlp
+from wmel.training.mlp import MLPTrainer
 
 CANDIDATES, HORIZON = 50, 15
 WORLD = catalog.environment("dmc_acrobot", init="fixed")
+TRAINER = MLPTrainer().resolve(WORLD)
 
 
 def one_state_at_a_time(network: torch.nn.Module, start: np.ndarray, sequences: np.ndarray) -> float:
@@ -68,7 +68,7 @@ def plain(widths: tuple[int, ...] = (11, 64, 64, 6)) -> torch.nn.Sequential:
 
 def planning() -> bool:
     torch.manual_seed(0)
-    network, model = plain(), mlp_model(WORLD, blank_mlp(WORLD, MLPSettings()))
+    network, model = plain(), TRAINER.model(WORLD, TRAINER.blank(WORLD))
     policy = catalog.policy("random-shooting", WORLD, candidates=CANDIDATES, plan_horizon=HORIZON, model=model)
     start = WORLD.observe(WORLD.reset(np.arange(1)))[0]
     sequences = np.random.default_rng(0).integers(0, 5, (CANDIDATES, HORIZON))
@@ -85,7 +85,7 @@ def planning() -> bool:
 def flagship() -> bool:
     """CPU per executed step of the documents' comparison, both arms, over that of planning one state at a time."""
     torch.manual_seed(0)
-    model, network = mlp_model(WORLD, blank_mlp(WORLD, MLPSettings())), plain()
+    model, network = TRAINER.model(WORLD, TRAINER.blank(WORLD)), plain()
     arms = [{}, {"model": model}]
     policies = [catalog.policy("random-shooting", WORLD, candidates=50, plan_horizon=15, **arm) for arm in arms]
     sequences = np.random.default_rng(0).integers(0, 5, (CANDIDATES, HORIZON))
@@ -108,7 +108,7 @@ def flagship() -> bool:
 def training() -> bool:
     data = collect(WORLD, catalog.policy("random", WORLD), 20_000)
     begin = time.perf_counter()
-    train_mlp(WORLD, data, MLPSettings(), FitSettings())
+    TRAINER.learn(WORLD, data)
     return verdict("20,000 transitions, 200 epochs", time.perf_counter() - begin, at_most=20, unit=" s")
 
 

@@ -1,12 +1,13 @@
 """The documents' figures beside ours: from the committed results of studies/paper, writes docs/reproduction.md."""
 
+import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from wmel.cli.main import app
 from wmel.reports.json_envelope import CPGRecord
 from wmel.reports.records import read_record
 from wmel.reports.study_envelope import StudyRecord
@@ -50,6 +51,7 @@ ours the whole plan, as in the gap itself):
 ERROR_WORDS = """
 Held-out errors of the acrobot models (fixed start), mean over three retrained seeds:
 """
+AT_20 = "maze_toy/random-shooting-20-200"
 RANDOM_SHOOTING, CEM = "random-shooting-15-50", "cem-15"
 
 
@@ -144,8 +146,33 @@ def result_of(study: str) -> StudyRecord:
     return StudyRecord.model_validate_json((RESULTS / study / "results.json").read_text())
 
 
+def keyed(setting: str) -> str:
+    """A setting as results since schema 2.1 name it: with the keys of what differs from the defaults."""
+    for old, new in (
+        (r"-fixed\b", "-init=fixed"),
+        (r"(dmc_\w+)-task\b", r"\1"),
+        (r"random-shooting-15-50", "random-shooting"),
+        (r"random-shooting-15-200", "random-shooting-candidates=200"),
+        (r"random-shooting-(\d+)-200", r"random-shooting-candidates=200-plan_horizon=\1"),
+        (r"cem-15\b", "cem"),
+        (r"cem-(\d+)", r"cem-plan_horizon=\1"),
+        (r"drop-next-1\b", "drop-next"),
+        (r"drop-next-(\d+)", r"drop-next-k=\1"),
+        (r"observation-noise-0\.1-from", "observation-noise-from"),
+        (r"observation-noise-0-from", "observation-noise-sigma=0.0-from"),
+        (r"observation-noise-(0\.\d+)-from", r"observation-noise-sigma=\1-from"),
+    ):
+        setting = re.sub(old, new, setting)
+    return setting
+
+
+def names(setting: str) -> tuple[str, ...]:
+    """What results of either schema may call a setting; a swept one is named even at its default."""
+    return setting, keyed(setting), f"{keyed(setting)}/plan_horizon=15"
+
+
 def line(row: Row, record: StudyRecord) -> str:
-    (comparison,) = [one for one in record.comparisons if one.name == row.setting]
+    (comparison,) = [one for one in record.comparisons if one.name in names(row.setting)]
     card = comparison.scorecards[row.arm]
     assert card.success_rate is not None
     successes, episodes = round(card.success_rate * card.episodes), card.episodes
@@ -176,7 +203,7 @@ def coverage() -> str:
     """Acrobot from the fixed start: where the data went, and where the oracle's plans go."""
     for command, result in ((TRAINING, RUNS / "acrobot-2000/card.json"), (GAP, RUNS / "acrobot-gap/cpg.json")):
         if not result.exists():
-            app([*command.split()[1:], "--quiet"], standalone_mode=False)
+            subprocess.run([sys.executable, "-m", *command.split(), "--quiet"], check=True)
     record = read_record(RUNS / "acrobot-gap" / "cpg.json")
     assert isinstance(record, CPGRecord)
     rows = ["| states | documents: n, mean, max, above 1.0, above 1.5 | here |", "|---|---|---|"]
@@ -191,7 +218,7 @@ def coverage() -> str:
 
 def maze(record: StudyRecord) -> str:
     """The documents' learned maze: the same success as the table, for more time per decision."""
-    (at_20,) = [one for one in record.comparisons if one.name == "maze_toy/random-shooting-20-200"]
+    (at_20,) = [one for one in record.comparisons if one.name in names(AT_20)]
     fast, slow = (at_20.scorecards[arm].average_planning_latency_ms or 0 for arm in ("oracle", "mlp"))
     learned = at_20.scorecards["mlp"]
     return (

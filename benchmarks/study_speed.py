@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from side_by_side import verdict
-from wmel.episodes import EpisodeTable
-from wmel.study.build import Block, Places, ran
-from wmel.study.cells import cells_of
-from wmel.study.spec import read_study
-from wmel.study.store import Store
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.expand import study_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.jobs import Block, run_block
+from wmel.experiments.spec import read_study
+from wmel.schema import EpisodeTable
 
 EIGHT = """
 name = "eight equal cells"
@@ -78,26 +79,26 @@ def two_workers(folder: Path) -> bool:
     return verdict("one worker over two, 8 equal cells", best[1] / best[2], at_least=1.7)
 
 
-def fill(file: Path, store: Store) -> int:
+def fill(file: Path, store: FolderStore) -> int:
     """Every block of a study, the rows of one block written under the seeds of all others."""
-    spec = read_study(file)
-    cells, places, episodes = cells_of(spec), Places(store.models, spec.folder), 0
+    study = study_of(read_study(file))
+    cells, paths, episodes = study.cells, ModelPaths(store.models, study.folder), 0
     with store.locked():
-        store.write_manifest(spec.study.name, spec.study.about, spec.text, cells, anytime=False)
-        made = {cell.arm: ran(Block(cell, 0, spec.study.block, places)) for cell in cells[:2]}
+        store.write_manifest(study, anytime=False)
+        made = {cell.arm.name: run_block(Block(cell, 0, study.block, paths)) for cell in cells[:2]}
         for cell in cells:
-            for first in range(0, cell.episodes, spec.study.block):
-                one = made[cell.arm]
+            for first in range(0, cell.episodes, study.block):
+                one = made[cell.arm.name]
                 seeds = one.run.table["episode_seed"] - one.run.seeds[0] * 100_000 + cell.seed * 100_000 + first
                 table: EpisodeTable = one.run.table.with_column("episode_seed", seeds)
-                block = Block(cell, first, spec.study.block, places)
+                block = Block(cell, first, study.block, paths)
                 store.write_block(block, replace(one, run=replace(one.run, seeds=(cell.seed,), table=table)))
-                episodes += spec.study.block
+                episodes += study.block
     return episodes
 
 
 def large_report(folder: Path) -> bool:
-    file, store = folder / "large.toml", Store(folder / "large")
+    file, store = folder / "large.toml", FolderStore(folder / "large")
     file.write_text(LARGE)
     episodes = fill(file, store)
     begin = time.perf_counter()

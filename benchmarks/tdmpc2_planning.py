@@ -19,8 +19,8 @@ from wmel.models.tdmpc2.layers import NormedLinear
 from wmel.models.tdmpc2.model import Decoded, Rollout, TDMPC2Model
 from wmel.randomness import Streams
 from wmel.threads import limited_to
-from wmel.training.tdmpc2.settings import TDMPC2Settings
 from wmel.training.tdmpc2.train import blank_tdmpc2
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 HORIZON, CANDIDATES = 15, 50
 ITERATIONS, SAMPLES, ELITES, SMOOTHING = 3, 24, 6, 0.1
@@ -180,7 +180,7 @@ def main() -> int:
         for name, batches in (("dmc_acrobot", (1, 16, 50)), ("dmc_cartpole", (1,))):
             torch.manual_seed(0)
             world = catalog.environment(name)
-            networks = blank_tdmpc2(world, TDMPC2Settings(size=1)).requires_grad_(False).eval()
+            networks = blank_tdmpc2(world, TDMPC2Trainer(size=1)).requires_grad_(False).eval()
             loop = OneStateAtATime.of(networks, world)
             check_costs(world, networks, loop)
             for planner in PLANNERS:

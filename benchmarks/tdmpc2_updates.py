@@ -16,7 +16,7 @@ from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.tdmpc2.graph import WARM_UPS, captured
 from wmel.training.tdmpc2.learner import Learner
 from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.settings import TDMPC2Settings, discount_of
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
 EPISODES, LENGTH, OBSERVATION, ACTION = 64, 1000, 5, 1
 COMPARED, TIMED = {"cuda": 20, "cpu": 5}, {"cuda": 300, "cpu": 5}  # updates
@@ -41,7 +41,7 @@ def blank(size: int, device: torch.device) -> TDMPC2:
 def learning(network: TDMPC2, replay: Replay, size: int) -> tuple[Learner, Callable[[], None]]:
     """A learner of a copy of the network, and one update of it; sampling is part of the update."""
     on_gpu = replay.windows.device.type == "cuda"
-    learner = Learner(copy.deepcopy(network), TDMPC2Settings(size=size), discount_of(LENGTH), capturable=on_gpu)
+    learner = Learner(copy.deepcopy(network), TDMPC2Trainer(size=size), discount_of(LENGTH), capturable=on_gpu)
     return learner, lambda: learner.update(*replay.sample(learner.settings.batch))
 
 
@@ -106,9 +106,9 @@ def finish(device: torch.device) -> None:
 def main() -> int:
     on_gpu = torch.cuda.is_available()
     device = torch.device("cuda" if on_gpu else "cpu")
-    replay = made_up(device, TDMPC2Settings().horizon)
+    replay = made_up(device, TDMPC2Trainer().horizon)
     name = torch.cuda.get_device_name() if on_gpu else f"CPU ONLY ({torch.get_num_threads()} threads), no CUDA here"
-    print(f"{name}, torch {torch.__version__}, batch {TDMPC2Settings().batch}, horizon {TDMPC2Settings().horizon}")
+    print(f"{name}, torch {torch.__version__}, batch {TDMPC2Trainer().batch}, horizon {TDMPC2Trainer().horizon}")
     print("| size | values | eager updates/s | captured updates/s |\n|---|---|---|---|")
     sizes, times, holds = (1, 5) if on_gpu else (1,), TIMED[device.type], True
     for size in sizes:
