@@ -44,7 +44,7 @@ def test_it_is_run_by_itself(wmel_command, models):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env dmc_cartpole --target delta", "No such option: --target"),
+        ("--env dmc_cartpole --target delta", "trainer 'latent-mlp' has no setting 'target'"),
         ("--env maze_toy", "maze_toy gives no reward, which a latent-mlp learns: train mlp instead"),
     ],
 )
@@ -90,8 +90,8 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     ("line", "words"),
     [
         ("--env worlds:short --size 2", "size must be 1 or 5 or 19 or 48 or 317, got '2'"),
-        ("--env worlds:short --transitions 100", "No such option: --transitions"),
-        ("--env worlds:short --hidden 8,8", "No such option: --hidden"),
+        ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
+        ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
         ("--env worlds:short --device tpu", "no device is called 'tpu'; known: cpu, cuda, cuda:1"),
         ("--env dmc_cartpole", "TD-MPC2 acts with numbers; the actions of dmc_cartpole are levels"),
     ],
@@ -123,4 +123,5 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
 @pytest.mark.parametrize("option", ["--updates 5", "--decoder-steps 5"])
 def test_what_only_a_tdmpc2_has_is_refused_for_others(wmel_command, own_worlds, option):
     done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", **own_worlds)
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: No such option: {option.split()[0]} ")
+    setting = option.split()[0].lstrip("-").replace("-", "_")
+    assert done.returncode == 2 and done.stderr.startswith(f"wmel: trainer 'mlp' has no setting '{setting}'")

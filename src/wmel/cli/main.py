@@ -52,7 +52,7 @@ def main() -> None:
     except WmelError as error:
         code = _fail(str(error), 2, error, debug=debug)
     except typer.TyperException as error:
-        code = _fail(error.format_message(), error.exit_code, error, debug=debug)
+        code = _fail(_words_of(error, typed), error.exit_code, error, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         code = INTERRUPTED
@@ -133,6 +133,20 @@ def _version_option(
 
         print(f"wmel {version_of('wmel')}")
         raise typer.Exit
+
+
+def _words_of(error: Any, typed: list[str]) -> str:
+    """What was typed wrong; an option that a trainer does not have is one of its settings that it does not have."""
+    option = getattr(error, "option_name", None)
+    words = [word for word in typed[1:] if not word.startswith("-")]
+    if option is None or typed[:1] != ["train"] or not words:
+        return error.format_message()
+    from wmel.catalog import TRAINERS
+    from wmel.parts import nearest
+
+    setting = option.lstrip("-").replace("-", "_")
+    known = nearest(setting, TRAINERS.settings_of(words[0]), "it takes")
+    return f"trainer '{words[0]}' has no setting '{setting}';{known}"
 
 
 def _join_names(typed: list[str]) -> list[str]:
