@@ -6,17 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from reference_intervals import bonett_price, newcombe, newcombe_paired
-from wmel.analysis.labels import Label
-from wmel.analysis.paper_rule import TAU
-from wmel.analysis.strict_rule import DELTA, RHO, STRICT_LABELS, strict_branches
-from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.bounds import Bounds
-from wmel.stats.clopper_pearson import clopper_pearson
-from wmel.stats.miettinen_nurminen import miettinen_nurminen
-from wmel.stats.outcomes import binomial_table, discordant
-from wmel.stats.pairs import PairedCounts
-from wmel.stats.tango import tango
-from wmel.stats.wilson import wilson_bounds
+from wmel.analysis.verdict import DELTA, RHO, STRICT_LABELS, TAU, Label, strict_branches
+from wmel.stats.estimate import Bounds
+from wmel.stats.paired import PairedCounts, tango
+from wmel.stats.power import binomial_table, discordant
+from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen, wilson_bounds
 
 HUNDREDTHS = np.arange(101)
 RATES = HUNDREDTHS / 100

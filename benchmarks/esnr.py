@@ -9,12 +9,12 @@ import torch
 from side_by_side import compare, verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
-from wmel.diagnostics.observations import fresh_observations
-from wmel.stats.mean import mean_normal
-from wmel.threads import limited_to
-from wmel.training.collect import collect
+from wmel.diagnostics.states import fresh_observations
+from wmel.machine import limited_to
+from wmel.stats.means import mean_normal
+from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 
 OBSERVATIONS, SAMPLES, HORIZON, SIGMA = 64, 32, 12, 0.5

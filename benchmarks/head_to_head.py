@@ -30,14 +30,14 @@ from cem_problem import (
 )  # fmt: skip
 from side_by_side import verdict
 from wmel.arrays import keep_freed_memory
+from wmel.contract.environment import Box
 from wmel.contract.objective import DiscountedSum
 from wmel.contract.planner import PlanningProblem
-from wmel.contract.spaces import Box
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.machine import limited_to
+from wmel.models.imagine import ImaginedCost
 from wmel.models.mlp import MLP, MLPModel
 from wmel.planners.cem import CEM
 from wmel.randomness import Streams
-from wmel.threads import limited_to
 
 PEERS = Path(os.environ.get("WMEL_PEERS", ".venv-peers"))
 SPACE = Box(-np.ones(ACTION), np.ones(ACTION))

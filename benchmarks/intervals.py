@@ -6,7 +6,7 @@ import numpy as np
 
 from side_by_side import compare, verdict
 from wmel.arrays import keep_freed_memory
-from wmel.stats.agresti_caffo import agresti_caffo
+from wmel.stats.proportions import agresti_caffo
 
 COUNT, TRIALS = 1_000_000, 150
 RNG = np.random.default_rng(0)

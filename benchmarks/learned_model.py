@@ -10,11 +10,11 @@ import torch
 from side_by_side import compare, repeated, verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.policy import Percept
+from wmel.machine import limited_to
 from wmel.randomness import Streams
-from wmel.threads import limited_to
-from wmel.training.collect import collect
+from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 
 CANDIDATES, HORIZON = 50, 15

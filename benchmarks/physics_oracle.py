@@ -17,8 +17,8 @@ from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
 from wmel.environments.dmc.environment import DmcEnvironment
+from wmel.machine import limited_to
 from wmel.randomness import Streams
-from wmel.threads import limited_to
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -7,8 +7,8 @@ from threadpoolctl import threadpool_limits
 
 from side_by_side import compare, verdict
 from wmel.arrays import keep_freed_memory
+from wmel.contract.environment import Box
 from wmel.contract.planner import CandidateCosts, PlanningProblem
-from wmel.contract.spaces import Box
 from wmel.planners.cem import CEM
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from wmel.stats.bounds import Bounds, checked_counts
-from wmel.stats.normal import two_sided
-from wmel.stats.pairs import PairedCounts
-from wmel.stats.wilson import wilson_bounds
+from wmel.stats.estimate import Bounds, checked_counts, two_sided
+from wmel.stats.paired import PairedCounts
+from wmel.stats.proportions import wilson_bounds
 
 
 def newcombe(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:

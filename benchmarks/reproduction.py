@@ -11,9 +11,9 @@ import numpy as np
 from wmel.reports.json_envelope import CPGRecord
 from wmel.reports.records import read_record
 from wmel.reports.study_envelope import StudyRecord
-from wmel.stats.miettinen_nurminen import miettinen_nurminen, score
-from wmel.stats.normal import two_sided
-from wmel.stats.outcomes import binomial_table
+from wmel.stats.estimate import two_sided
+from wmel.stats.power import binomial_table
+from wmel.stats.proportions import miettinen_nurminen, score
 from wmel.training.checkpoints import read_card
 
 RESULTS, STORES, RUNS = Path("results"), Path("runs/paper"), Path("runs/reproduction")

@@ -14,11 +14,11 @@ from side_by_side import verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.machine import limited_to
+from wmel.models.imagine import ImaginedCost
 from wmel.models.tdmpc2.layers import NormedLinear
 from wmel.models.tdmpc2.model import Decoded, Rollout, TDMPC2Model
 from wmel.randomness import Streams
-from wmel.threads import limited_to
 from wmel.training.tdmpc2.train import blank_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

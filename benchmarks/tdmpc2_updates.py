@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.graph import WARM_UPS, captured
-from wmel.training.tdmpc2.learner import Learner
+from wmel.training.tdmpc2.learner import WARM_UPS, Learner, captured
 from wmel.training.tdmpc2.replay import Replay
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 

@@ -1,6 +1,6 @@
 import os
 
-from wmel.threads import limited_to, threads
+from wmel.machine import limited_to, threads
 
 
 def test_a_limit_holds_inside_and_not_outside(monkeypatch):

@@ -1,32 +1,21 @@
-"""The catalogue: every built-in part, one line each."""
+"""The catalogue: every built-in part, one line each, and presets of published runs."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Part, Registry, import_object, nearest, takes
-from wmel.shorthand import parse_number, parse_perturbation
+from wmel.parts import Part, Registry, import_object, nearest, parse_number, parse_perturbation, takes
 
-ENVIRONMENTS = Registry(
-    "environment",
-    {
-        "maze_toy": Part("wmel.environments.maze_toy:maze_toy", "7x7 maze, shortest path 14; a trap for the greedy"),
-        "two_room_toy": Part("wmel.environments.two_room_toy:two_room_toy", "two rooms and a door, shortest path 11"),
-        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "the documents' acrobot: 5 torques, 500 steps"),
-        "dmc_cartpole": Part(
-            "wmel.environments.dmc.tasks:dmc_cartpole", "the documents' cartpole: 5 forces, 500 steps"
-        ),
-        "dmc_reacher": Part(
-            "wmel.environments.dmc.tasks:dmc_reacher", "the documents' reacher: 9 pairs of torques, 500 steps"
-        ),
-        **{
-            f"dmc:{task}": Part("wmel.environments.dmc.tasks:dmc_task", summary_of(task), subjects=(task,))
-            for task in TASKS
-        },
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    # the CPG paper: one fixed start, 50 random sequences or CEM with 3 x 24 of 15 steps, its interval and rule first
+    "paper": {
+        "environment": {"init": "fixed"},
+        "random-shooting": {"plan_horizon": 15, "candidates": 50},
+        "cem": {"plan_horizon": 15, "iterations": 3, "candidates": 24, "elites": 6, "smoothing": 0.1},
+        "verdict": {"rule": "paper"},
     },
-    group="wmel.environments",
-)
+}
 MODELS = Registry(
     "model",
     {"oracle": Part("wmel.models.oracle:Oracle", "the environment itself behind the model contract")},
@@ -35,16 +24,14 @@ MODELS = Registry(
 OBJECTIVES = Registry(
     "objective",
     {
-        "goal-distance": Part("wmel.objectives.goal_distance:goal_distance", "Manhattan distance to the goal"),
-        "upright": Part("wmel.objectives.upright:upright", "highest point of poles and arms along the plan, cut there"),
-        "smooth-upright": Part("wmel.objectives.upright:smooth_upright", "how upright along the whole plan"),
+        "goal-distance": Part("wmel.objectives:goal_distance", "Manhattan distance to the goal"),
+        "upright": Part("wmel.objectives:upright", "highest point of poles and arms along the plan, cut there"),
+        "smooth-upright": Part("wmel.objectives:smooth_upright", "how upright along the whole plan"),
         "target-distance": Part(
-            "wmel.objectives.target_distance:target_distance", "closest approach to the target in sight, cut there"
+            "wmel.objectives:target_distance", "closest approach to the target in sight, cut there"
         ),
-        "task-reward": Part(
-            "wmel.objectives.task_reward:task_reward", "the task's reward, where observation and action tell it"
-        ),
-        "model-reward": Part("wmel.objectives.model_reward:model_reward", "the reward the model itself gives"),
+        "task-reward": Part("wmel.objectives:task_reward", "the task's reward, where observation and action tell it"),
+        "model-reward": Part("wmel.objectives:model_reward", "the reward the model itself gives"),
     },
     group="wmel.objectives",
 )
@@ -94,36 +81,34 @@ PERTURBATIONS = Registry(
 METRICS = Registry(
     "metric",
     {
-        "success_rate": Part("wmel.analysis.metrics.success_rate:success_rate", "share of episodes that succeed"),
-        "success@": Part("wmel.analysis.metrics.success_at:success_at", "K: share that succeed within K steps"),
+        "success_rate": Part("wmel.analysis.metrics:success_rate", "share of episodes that succeed"),
+        "success@": Part("wmel.analysis.metrics:success_at", "K: share that succeed within K steps"),
         "average_steps_to_success": Part(
-            "wmel.analysis.metrics.average_steps_to_success:average_steps_to_success", "steps of the successful ones"
+            "wmel.analysis.metrics:average_steps_to_success", "steps of the successful ones"
         ),
-        "average_return": Part("wmel.analysis.metrics.average_return:average_return", "reward an episode brings"),
+        "average_return": Part("wmel.analysis.metrics:average_return", "reward an episode brings"),
         "average_planning_latency_ms": Part(
-            "wmel.analysis.metrics.average_planning_latency_ms:average_planning_latency_ms",
+            "wmel.analysis.metrics:average_planning_latency_ms",
             "time to one decision at batch 1",
         ),
-        "planning_latency_p50_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p50", "its median"),
-        "planning_latency_p95_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p95", "its slow 5%"),
-        "planning_latency_p99_ms": Part("wmel.analysis.metrics.planning_latency_percentiles_ms:p99", "its slow 1%"),
-        "deadline@": Part("wmel.analysis.metrics.deadline_at:deadline_at", "MS: share of decisions made in time"),
+        "planning_latency_p50_ms": Part("wmel.analysis.metrics:p50", "its median"),
+        "planning_latency_p95_ms": Part("wmel.analysis.metrics:p95", "its slow 5%"),
+        "planning_latency_p99_ms": Part("wmel.analysis.metrics:p99", "its slow 1%"),
+        "deadline@": Part("wmel.analysis.metrics:deadline_at", "MS: share of decisions made in time"),
         "average_compute_per_decision": Part(
-            "wmel.analysis.metrics.average_compute_per_decision:average_compute_per_decision",
+            "wmel.analysis.metrics:average_compute_per_decision",
             "declared model steps per executed step",
         ),
         "perturbation_recovery_rate": Part(
-            "wmel.analysis.metrics.perturbation_recovery_rate:perturbation_recovery_rate",
+            "wmel.analysis.metrics:perturbation_recovery_rate",
             "share of perturbed episodes that succeed",
         ),
         "perturbation_recovery_ratio": Part(
-            "wmel.analysis.metrics.perturbation_recovery_ratio:perturbation_recovery_ratio",
+            "wmel.analysis.metrics:perturbation_recovery_ratio",
             "the same over the rate of those seeds left alone",
         ),
-        "pre_solved_rate": Part(
-            "wmel.analysis.metrics.pre_solved_rate:pre_solved_rate", "share of starts that need no action"
-        ),
-        "error_rate": Part("wmel.analysis.metrics.error_rate:error_rate", "share of episodes that broke"),
+        "pre_solved_rate": Part("wmel.analysis.metrics:pre_solved_rate", "share of starts that need no action"),
+        "error_rate": Part("wmel.analysis.metrics:error_rate", "share of episodes that broke"),
     },
     group="wmel.metrics",
 )
@@ -146,11 +131,43 @@ TRAINERS = Registry(
 EXECUTORS = Registry(
     "executor",
     {
-        "serial": Part("wmel.experiments.executors.serial:Serial", "one job after the other, in this process"),
-        "processes": Part("wmel.experiments.executors.processes:Processes", "jobs shared out over processes"),
+        "serial": Part("wmel.experiments.executors:Serial", "one job after the other, in this process"),
+        "processes": Part("wmel.experiments.executors:Processes", "jobs shared out over processes"),
     },
     group="wmel.executors",
 )
+
+
+def preset_settings(name: str | None) -> Mapping[str, Mapping[str, Any]]:
+    """The settings of a preset by kind or name of part; none without a preset."""
+    if name is None:
+        return {}
+    if name not in PRESETS:
+        raise UnknownPart(f"no preset named '{name}';{nearest(name, PRESETS)}")
+    return PRESETS[name]
+
+
+ENVIRONMENTS = Registry(
+    "environment",
+    {
+        "maze_toy": Part("wmel.environments.grids:maze_toy", "7x7 maze, shortest path 14; a trap for the greedy"),
+        "two_room_toy": Part("wmel.environments.grids:two_room_toy", "two rooms and a door, shortest path 11"),
+        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "the documents' acrobot: 5 torques, 500 steps"),
+        "dmc_cartpole": Part(
+            "wmel.environments.dmc.tasks:dmc_cartpole", "the documents' cartpole: 5 forces, 500 steps"
+        ),
+        "dmc_reacher": Part(
+            "wmel.environments.dmc.tasks:dmc_reacher", "the documents' reacher: 9 pairs of torques, 500 steps"
+        ),
+        **{
+            f"dmc:{task}": Part("wmel.environments.dmc.tasks:dmc_task", summary_of(task), subjects=(task,))
+            for task in TASKS
+        },
+    },
+    group="wmel.environments",
+)
+
+
 CATALOGUE: dict[str, Registry] = {
     "environments": ENVIRONMENTS,
     "policies": POLICIES,

@@ -1,4 +1,8 @@
-"""The tasks of the DeepMind Control Suite by name, and what wmel knows of each."""
+"""The names of DeepMind Control's tasks, and whether dm_control is installed."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from wmel.errors import MissingExtra
 
 REWARD_OF_OBSERVATION = (
     "acrobot-swingup", "acrobot-swingup_sparse", "ball_in_cup-catch", "cartpole-balance", "cartpole-balance_sparse",
@@ -31,6 +35,7 @@ SCORES = {
     "pendulum": ("smooth-upright", "upright"),
     "reacher": ("target-distance",),
 }
+WANTED = {"mujoco": "3.16.", "dm-control": "1.0.49"}
 
 
 def objectives_of(task: str) -> tuple[str, ...]:
@@ -47,3 +52,17 @@ def summary_of(task: str) -> str:
     ends = "; never ends early" if task.startswith("lqr") else ""
     scores = [name for name in objectives_of(task) if name != "model-reward"]
     return f"{how}{graphics}{ends}; objectives of observations: {', '.join(scores) or 'none'}"
+
+
+def check_installed() -> None:
+    """Refuse, with what to install, where a package is missing or of a version that loads no task."""
+    for package, wanted in WANTED.items():
+        try:
+            found = version(package)
+        except PackageNotFoundError:
+            raise MissingExtra(f"{package} is not installed: pip install 'wmel[control]'") from None
+        if not f"{found}.".startswith(wanted):
+            raise MissingExtra(
+                f"{package} {found} is installed, and wmel needs {wanted.rstrip('.')}: with others the tasks of "
+                "DeepMind Control do not load; pip install 'wmel[control]'"
+            )

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from wmel.errors import BadInput, UnknownPart, described
 from wmel.settings import (
@@ -20,6 +20,19 @@ from wmel.settings import (
     settings_of,
     takes,
 )
+
+Ability = TypeVar("Ability")
+
+
+def able(part: object, ability: type[Ability]) -> TypeGuard[Ability]:
+    """Whether the part implements the methods of a runtime-checkable Protocol."""
+    return _implements(type(part), ability)
+
+
+@functools.cache  # asking a Protocol costs more than a small plan call
+def _implements(kind: type, ability: type) -> bool:
+    return issubclass(kind, ability)
+
 
 __all__ = [
     "Meaning",
@@ -214,3 +227,37 @@ def _offers(group: str) -> list[tuple[str, Part]]:
 def _plugins(group: str) -> dict[str, Part]:
     """The first offer of each name."""
     return dict(reversed(_offers(group)))
+
+
+def parse_perturbation(text: str, registry: Registry) -> dict[str, Any]:
+    """A perturbation as it is typed: env-default, drop-next-5, observation-noise-0.1@20, composite:A+B."""
+    if text.startswith("composite:"):
+        parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
+        return {"name": "composite", "parts": [parse_perturbation(part, registry) for part in parts if part]}
+    by_length = sorted(registry.built_in, key=len, reverse=True)  # a plugin cannot take over a built-in with a strength
+    for name in (*by_length, *(name for name in registry.parts if name not in registry.built_in)):
+        if text == name:
+            return registry.spec(name).data
+        if text.startswith(f"{name}-"):
+            return _parse_strength(name, text, registry)
+    return registry.spec(text).data
+
+
+def _parse_strength(name: str, text: str, registry: Registry) -> dict[str, Any]:
+    """A perturbation with the strength, and perhaps the window, that its text ends in."""
+    strength, _, window = text.removeprefix(f"{name}-").partition("@")
+    settings = list(registry.settings_of(name))
+    if not settings:
+        raise BadInput(f"perturbation '{name}' takes no strength, got '{text}'")
+    if window and "window" not in settings:
+        raise BadInput(f"perturbation '{name}' happens at once and has no window, got '{text}'")
+    given = {settings[0]: parse_number(strength, text), **({"window": parse_number(window, text)} if window else {})}
+    return registry.spec(name, given).data
+
+
+def parse_number(word: str, text: str) -> int | float:
+    """A whole number where it is written as one."""
+    try:
+        return int(word) if word.lstrip("-").isdecimal() else float(word)
+    except ValueError:
+        raise BadInput(f"{word!r} in '{text}' is no number") from None

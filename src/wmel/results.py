@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel.errors import BadInput
-from wmel.reports.files import check_writable, write_atomically
+from wmel.files import check_writable, write_atomically
 
 Rows = Sequence[Mapping[str, Any]]
 

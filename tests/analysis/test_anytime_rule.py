@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from tests.analysis.tables import table
-from wmel.analysis.cpg import counterfactual_planning_gap
-from wmel.analysis.labels import Label
-from wmel.analysis.verdict import cpg_verdict
+from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.analysis.verdict import Label, cpg_verdict
 from wmel.errors import BadInput
-from wmel.stats.confidence_sequence import confidence_sequence
+from wmel.stats.sequential import confidence_sequence
 
 
 def pairs(oracle_only, learned_only, n, **columns):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.analysis.horizon_set import horizon_set
+from wmel.analysis.horizon import horizon_set
 from wmel.errors import BadInput
 
 HORIZONS = [5, 10, 15, 20, 30]

@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from tests.analysis.tables import table
-from wmel.analysis.paired_delta import LEVEL, paired_deltas, smallest_drop
+from wmel.analysis.compare import LEVEL, paired_deltas, smallest_drop
 from wmel.contract.criterion import Stop
-from wmel.contract.run import Run
 from wmel.errors import BadInput
-from wmel.stats.difference import paired_t
+from wmel.schema import Run
 from wmel.stats.holm import holm
-from wmel.stats.mcnemar import mcnemar_mid_p
-from wmel.stats.pairs import PairedCounts
-from wmel.stats.tango import tango
+from wmel.stats.means import paired_t
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
 
 OUTCOMES = some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60)
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from tests.analysis.tables import table
-from wmel.analysis.pooled_gap import pooled_gap
+from wmel.analysis.pooling import pooled_gap
 from wmel.errors import BadInput
-from wmel.stats.miettinen_nurminen import miettinen_nurminen
+from wmel.stats.proportions import miettinen_nurminen
 
 
 def test_both_claims_are_named_and_only_the_recipe_pays_for_few_seeds():

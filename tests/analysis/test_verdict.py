@@ -6,15 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.tables import table
-from wmel.analysis.cpg import counterfactual_planning_gap
-from wmel.analysis.labels import Label
-from wmel.analysis.strict_rule import STRICT_LABELS, strict_branches
-from wmel.analysis.verdict import cpg_verdict
+from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.analysis.verdict import STRICT_LABELS, Label, cpg_verdict, strict_branches
 from wmel.errors import BadInput
-from wmel.stats.bounds import Bounds
-from wmel.stats.clopper_pearson import clopper_pearson
-from wmel.stats.miettinen_nurminen import miettinen_nurminen
-from wmel.stats.outcomes import binomial_table
+from wmel.stats.estimate import Bounds
+from wmel.stats.power import binomial_table
+from wmel.stats.proportions import clopper_pearson, miettinen_nurminen
 
 
 def verdict(oracle, learned, rule="strict"):

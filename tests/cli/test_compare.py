@@ -3,11 +3,11 @@ import json
 import pytest
 
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
-from wmel.analysis.arms import Arms
-from wmel.contract.run import SweepPoint
+from wmel.analysis.pooling import Arms
 from wmel.models.oracle import Oracle
 from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.cpg_record import cpg_record, write_comparison
+from wmel.schema import SweepPoint
 
 MAZE = catalog.environment("maze_toy")
 ROOMS = catalog.environment("two_room_toy")

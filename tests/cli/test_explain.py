@@ -1,4 +1,4 @@
-from wmel.analysis.explanations import explained
+from wmel.analysis.scorecard import explained
 from wmel.catalog import METRICS
 
 

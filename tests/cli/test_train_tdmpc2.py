@@ -13,9 +13,9 @@ import torch
 from tests.cli.test_cpg import heeding_interrupts
 from tests.conftest import ROOT
 from tests.training.tdmpc2.point import Point
-from wmel.threads import limited_to
-from wmel.training.restore import restore
-from wmel.training.tdmpc2.keeper import Keeper
+from wmel.machine import limited_to
+from wmel.training.checkpoints import restore
+from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from wmel import catalog
-from wmel.analysis.cpg import counterfactual_planning_gap
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 
@@ -48,6 +48,6 @@ def test_an_arm_may_use_a_package_more_and_other_weights(oracle_run):
 
 
 def test_a_grid_says_how_it_was_drawn(maze):
-    from wmel.environments.layout import Layout
+    from wmel.environments.grids import Layout
 
     assert Layout.parse(maze.spec.layout) == maze.layout

@@ -8,15 +8,15 @@ import pytest
 
 from tests.closed_loop.worlds import Countdown, Scripted, Slope, waiting
 from wmel import BenchmarkRunner, catalog
-from wmel.closed_loop.disturbed import NEVER, strike_steps
 from wmel.closed_loop.run import episode_seeds, run_episodes
+from wmel.closed_loop.steps import NEVER, strike_steps
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Decision
 from wmel.perturbations.action_delay import ActionDelay
 from wmel.perturbations.drop_next_actions import DropNextActions
 from wmel.perturbations.env_default import EnvPerturbation
 from wmel.perturbations.observation_noise import ObservationNoise
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.schema import OUTCOMES
 
 

@@ -8,7 +8,7 @@ from wmel import catalog
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.contract.policy import Decision
 from wmel.models.oracle import Oracle
-from wmel.objectives.goal_distance import GoalDistance
+from wmel.objectives import GoalDistance
 from wmel.policies.model_predictive import ModelPredictive
 from wmel.schema import OUTCOMES
 

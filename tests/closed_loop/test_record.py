@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from wmel import catalog
-from wmel.closed_loop.record import Trajectories, write_trajectories
 from wmel.closed_loop.run import run_episodes
+from wmel.closed_loop.trajectories import Trajectories, write_trajectories
 from wmel.errors import BadInput, CannotWrite
 
 

@@ -10,7 +10,7 @@ from wmel.contract.criterion import Criterion, Stop, When
 from wmel.contract.policy import Decision
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
-from wmel.objectives.goal_distance import GoalDistance
+from wmel.objectives import GoalDistance
 from wmel.planners.cem import CEM
 from wmel.policies.model_predictive import ModelPredictive
 from wmel.schema import OUTCOMES

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wmel.contract.criterion import Criterion
-from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.environment import Box, EnvironmentSpec, Finite
 from wmel.contract.policy import Decision
-from wmel.contract.spaces import Box, Finite
 
 
 @dataclass(frozen=True)

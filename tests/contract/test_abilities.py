@@ -1,5 +1,5 @@
-from wmel.contract.abilities import able
 from wmel.contract.environment import RollsStates, Walkable
+from wmel.parts import able
 
 
 class Walker:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
 
 LEVELS = Finite(("left", "off", "right"), values=[[-1.0], [0.0], [1.0]])

@@ -3,9 +3,9 @@ import pytest
 
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
-from wmel.diagnostics.observations import fresh_observations, given_observations
+from wmel.diagnostics.states import fresh_observations, given_observations
 from wmel.errors import BadInput
-from wmel.training.seeds import TRAINING
+from wmel.training.data import TRAINING
 
 STEPS = 80
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wmel.stats.outcomes import binomial_table
+from wmel.stats.power import binomial_table
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -16,8 +16,8 @@ from tests.environments.chosen import GRIDS
 from wmel import catalog, run_episodes
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.planner import CandidateCosts
-from wmel.models import imagined_cost
-from wmel.models.reductions import closest_approach
+from wmel.models import imagine
+from wmel.models.imagine import closest_approach
 
 EPISODES = 500
 COMPARISONS = 14
@@ -103,7 +103,7 @@ def earliest_cut(monkeypatch):
         lowest = closest_approach(costs).costs
         return CandidateCosts(lowest, (costs == lowest[:, None]).argmax(axis=1) + 1)
 
-    monkeypatch.setattr(imagined_cost, "reduced", earliest)
+    monkeypatch.setattr(imagine, "reduced", earliest)
 
 
 def test_the_comparison_rejects_a_cut_without_the_terminal_tie(earliest_cut):

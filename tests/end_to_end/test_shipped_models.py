@@ -10,9 +10,8 @@ import torch
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
 from wmel.reports.study_envelope import StudyRecord
-from wmel.training.checkpoints import read_card
-from wmel.training.restore import restore
-from wmel.training.tdmpc2.play import played
+from wmel.training.checkpoints import read_card, restore
+from wmel.training.tdmpc2.online import played
 
 MODELS, RESULTS = (Path(__file__).parents[2] / name for name in ("models", "results"))
 TASKS = {

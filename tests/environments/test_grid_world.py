@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from tests.environments.chosen import GRIDS
 from wmel import catalog
-from wmel.environments.maze_toy import maze_toy
-from wmel.environments.two_room_toy import two_room_toy
+from wmel.environments.grids import maze_toy, two_room_toy
 from wmel.errors import BadInput
 
 MOVES = [(0, 1), (0, -1), (-1, 0), (1, 0)]

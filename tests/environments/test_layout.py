@@ -1,6 +1,6 @@
 import pytest
 
-from wmel.environments.layout import Layout
+from wmel.environments.grids import Layout
 from wmel.errors import BadLayout
 
 

@@ -3,14 +3,14 @@ import pytest
 
 from tests.environments.chosen import OTHERS
 from wmel import catalog
-from wmel.closed_loop.record import Trajectories
 from wmel.closed_loop.run import run_episodes
+from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.objective import ModelReward
 from wmel.environments.mujoco_rows import LARGEST
 from wmel.errors import BadInput, BadStep
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.machine import limited_to
+from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
-from wmel.threads import limited_to
 
 
 def thrown(world, speed: float) -> np.ndarray:

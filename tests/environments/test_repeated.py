@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from wmel import catalog, testing
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
-from wmel.contract.abilities import able
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.environment import Recoverable, RewardsObservations
+from wmel.environments.action_repeat import Repeated
 from wmel.environments.dmc.environment import DmcEnvironment
-from wmel.environments.repeated import Repeated
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
+from wmel.models.imagine import step_by_step
 from wmel.models.oracle import Oracle
-from wmel.models.rollout import step_by_step
-from wmel.training.card import check_action_repeat, check_trained_for, trained_for
+from wmel.parts import able
+from wmel.training.checkpoints import check_action_repeat, check_trained_for, trained_for
 
 CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"
 TASKS = [CARTPOLE, REACHER, "dmc:walker-walk", "dmc:fish-swim"]  # closed form; a moving target; sensors; row by row

@@ -9,7 +9,7 @@ import wmel
 from tests.experiments.studies import LEARNED, written
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
-from wmel.analysis.study_arms import study_comparisons
+from wmel.analysis.pooling import study_comparisons
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
 from wmel.experiments.build import ModelPaths
@@ -18,12 +18,12 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
 from wmel.experiments.spec import read_study
+from wmel.machine import limited_to
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_words import gap_sentence
-from wmel.threads import limited_to
-from wmel.training.restore import restore
+from wmel.training.checkpoints import restore
 
 TDMPC2 = """
 name = "tdmpc2"

@@ -11,9 +11,7 @@ import pytest
 
 from tests.experiments.studies import LEARNED, outcomes, started, written
 from wmel.errors import WmelError
-from wmel.experiments.executors.outcome import Failure
-from wmel.experiments.executors.processes import Processes
-from wmel.experiments.executors.serial import Serial
+from wmel.experiments.executors import Failure, Processes, Serial
 
 KILLS = int(os.environ.get("WMEL_KILLS", "5"))
 

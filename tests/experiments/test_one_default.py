@@ -9,7 +9,7 @@ import wmel
 from tests.experiments.still import dynamics
 from tests.experiments.studies import written
 from wmel import catalog
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.experiments.expand import study_of
 from wmel.experiments.spec import read_study
 from wmel.planners.random_shooting import RandomShooting

@@ -11,12 +11,11 @@ import pytest
 from tests.experiments.studies import LEARNED, MAZE, written
 from tests.experiments.test_run import run
 from wmel import load
-from wmel.analysis.cpg import counterfactual_planning_gap
-from wmel.analysis.pooled_gap import pooled_gap
-from wmel.analysis.study_arms import study_comparisons
-from wmel.contract.run import pooled
+from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.analysis.pooling import pooled_gap, study_comparisons
 from wmel.errors import BadInput
 from wmel.experiments.load import load_study
+from wmel.schema import pooled
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +156,7 @@ def test_another_criterion_needs_no_run(tmp_path, wmel_command):
 
 
 def test_a_table_survives_parquet(learned):
-    from wmel.experiments.parquet import frame_of, table_of
+    from wmel.experiments.tables import frame_of, table_of
     from wmel.schema import COLUMNS
 
     table = load_study(learned).results[1].run.table

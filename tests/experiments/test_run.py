@@ -11,8 +11,7 @@ import pytest
 from tests.experiments.studies import LEARNED, MAZE, outcomes, started, written
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
-from wmel.experiments.executors.processes import Processes
-from wmel.experiments.executors.serial import Serial
+from wmel.experiments.executors import Processes, Serial
 from wmel.experiments.expand import study_of, trainings_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.jobs import is_whole

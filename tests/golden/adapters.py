@@ -15,7 +15,7 @@ import wmel
 
 def restore_model(folder: Path, environment: Any, rollout: str | None = None) -> Any:
     """Loads the model of a checkpoint folder; `rollout` selects how a tdmpc2 imagines."""
-    from wmel.training.restore import restore
+    from wmel.training.checkpoints import restore
 
     return restore(folder, environment, "cpu", rollout)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from wmel.contract.environment import Box, Finite
 from wmel.contract.objective import DiscountedSum
-from wmel.contract.spaces import Box, Finite
 from wmel.contract.world_model import WorldModelSpec
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
-from wmel.objectives.goal_distance import GoalDistance
+from wmel.objectives import GoalDistance
 
 
 def cost_of(maze, count):

@@ -3,15 +3,14 @@ import pytest
 import torch
 
 from wmel import catalog
-from wmel.contract.abilities import able
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.world_model import RewardsItself
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.machine import limited_to
+from wmel.models.imagine import ImaginedCost, rollout
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.models.rollout import rollout
-from wmel.objectives.upright import Upright
+from wmel.objectives import Upright
+from wmel.parts import able
 from wmel.testing import check_world_model, failures
-from wmel.threads import limited_to
 
 OBSERVATION, ACTION, LATENT = 6, 5, 32
 

@@ -4,9 +4,9 @@ import torch
 
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum
-from wmel.models.imagined_cost import ImaginedCost
+from wmel.models.imagine import ImaginedCost
 from wmel.models.mlp import MLP, MLPModel
-from wmel.objectives.upright import Upright
+from wmel.objectives import Upright
 from wmel.testing import check_world_model, failures
 
 OBSERVATION, ACTION = 6, 5

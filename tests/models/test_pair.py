@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from wmel.contract.abilities import able
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import RewardsItself
 from wmel.errors import BadInput, BadModel
+from wmel.models.imagine import rollout
 from wmel.models.pair import PairModel
-from wmel.models.rollout import rollout
+from wmel.parts import able
 
 
 def seen(observations) -> Percept:

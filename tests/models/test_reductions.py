@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wmel.contract.objective import ClosestApproach, DiscountedSum
 from wmel.errors import BadInput
-from wmel.models.reductions import closest_approach, discounted_sum, reduced
+from wmel.models.imagine import closest_approach, discounted_sum, reduced
 
 
 def documents_rule(costs):

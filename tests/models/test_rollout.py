@@ -1,7 +1,7 @@
 import numpy as np
 
+from wmel.models.imagine import decoded, rollout
 from wmel.models.oracle import Oracle
-from wmel.models.rollout import decoded, rollout
 
 
 class SlowMaze:

@@ -55,7 +55,7 @@ def test_planners_choose_the_same_in_either_library(planner, percept_of):
 
 
 def test_costs_agree_to_1e_5(percept_of):
-    from wmel.models.imagined_cost import ImaginedCost
+    from wmel.models.imagine import ImaginedCost
 
     world = catalog.environment("dmc:cartpole-swingup")
     torch.manual_seed(0)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from wmel.objectives.goal_distance import GoalDistance
+from wmel.objectives import GoalDistance
 
 
 def test_the_cost_of_each_step_is_the_manhattan_distance_after_it():

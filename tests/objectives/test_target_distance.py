@@ -3,7 +3,7 @@ import pytest
 
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.objectives.target_distance import target_distance
+from wmel.objectives import target_distance
 
 
 def test_the_score_of_reacher_is_the_length_of_the_vector_to_the_target():

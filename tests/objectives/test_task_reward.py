@@ -6,7 +6,7 @@ from wmel import catalog
 from wmel.control_suite import REWARD_OF_OBSERVATION
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
-from wmel.objectives.task_reward import task_reward
+from wmel.objectives import task_reward
 
 
 @pytest.mark.parametrize("task", REWARD_OF_OBSERVATION)

@@ -4,7 +4,7 @@ import torch
 
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.objectives.upright import smooth_upright, upright
+from wmel.objectives import smooth_upright, upright
 
 SEEN = np.random.default_rng(0).uniform(-1, 1, (4, 6, 6))
 ACTIONS, GOALS = np.zeros((4, 5, 1)), np.zeros((4, 0))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from wmel import catalog
+from wmel.contract.environment import Box
 from wmel.contract.perturbation import Delivery, Disturbance, Moment
-from wmel.contract.spaces import Box
 from wmel.errors import BadInput, UnknownPart
 from wmel.perturbations.action_delay import ActionDelay
 from wmel.perturbations.composite import CompositePerturbation

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from wmel.contract.environment import Box, Finite
 from wmel.contract.planner import CandidateCosts, PlanningProblem
-from wmel.contract.spaces import Box, Finite
 from wmel.planners.cem import CEM
 from wmel.planners.mppi import MPPI
 from wmel.planners.random_shooting import RandomShooting

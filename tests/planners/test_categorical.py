@@ -1,7 +1,7 @@
 import numpy as np
 
-from wmel.contract.spaces import Finite
-from wmel.planners.categorical import CategoricalSequences
+from wmel.contract.environment import Finite
+from wmel.planners.distributions import CategoricalSequences
 
 SPACE = Finite(("a", "b", "c"))
 

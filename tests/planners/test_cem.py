@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
 from wmel.planners.cem import CEM
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from wmel.arrays import float32
+from wmel.contract.environment import Box
 from wmel.contract.planner import CandidateCosts, PlanningProblem, Remainder
-from wmel.contract.spaces import Box
 
 torch = pytest.importorskip("torch", reason="install wmel[learned]")
 

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
+from wmel.contract.environment import Box
 from wmel.contract.planner import Remainder
-from wmel.contract.spaces import Box
-from wmel.planners.gaussian import GaussianSequences
-from wmel.planners.knots import Knots
+from wmel.planners.distributions import GaussianSequences, Knots
 
 WIDE = Box(np.array([-100.0, -100.0, -100.0]), np.array([100.0, 100.0, 100.0]))
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
 from wmel.planners.cem import CEM
-from wmel.planners.knots import Knots
+from wmel.planners.distributions import Knots
 from wmel.planners.mppi import MPPI
 from wmel.planners.random_shooting import RandomShooting
 

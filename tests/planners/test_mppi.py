@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from wmel.contract.environment import Box, Finite
 from wmel.contract.planner import CandidateCosts
-from wmel.contract.spaces import Box, Finite
 from wmel.errors import BadInput
 from wmel.planners.cem import CEM
 from wmel.planners.mppi import MPPI

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
+from wmel.planners.distributions import uniform_actions
 from wmel.planners.random_shooting import RandomShooting
-from wmel.planners.uniform import uniform_actions
 
 
 def test_finite_draws_are_uniform_and_never_past_the_end():

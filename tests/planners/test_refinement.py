@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from wmel.contract.environment import Box, Finite
 from wmel.contract.planner import Remainder
-from wmel.contract.spaces import Box, Finite
-from wmel.planners.refinement import Refinement
+from wmel.planners.search import Refinement
 
 SPACES = {"finite": Finite(("a", "b", "c", "d")), "box": Box(-np.ones(1), np.ones(1))}
 

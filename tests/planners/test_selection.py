@@ -1,7 +1,7 @@
 import numpy as np
 
 from wmel.contract.planner import CandidateCosts, Plan
-from wmel.planners.selection import better, cheapest, elites
+from wmel.planners.search import better, cheapest, elites
 
 
 def test_nan_and_both_infinities_are_ranked_last():

@@ -8,16 +8,16 @@ import torch
 
 from tests.models.tdmpc2.by_hand import random_network
 from wmel import catalog
-from wmel.contract.abilities import able
+from wmel.contract.environment import Box, Finite
 from wmel.contract.policy import Percept
-from wmel.contract.spaces import Box, Finite
 from wmel.contract.world_model import ActsItself, WorldModelSpec
 from wmel.errors import BadInput
+from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.models.tdmpc2.network import SIZES
+from wmel.parts import able
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, two_of
 from wmel.randomness import Streams
-from wmel.threads import limited_to
 
 
 @pytest.fixture(autouse=True)

@@ -6,14 +6,13 @@ import pytest
 from tests.policies.own_models import Batched, Four, dynamics
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
-from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.policy import Percept
-from wmel.contract.spaces import Finite
 from wmel.errors import BadInput
 from wmel.models.callable_model import CallableModel
 from wmel.planners.random_shooting import RandomShooting
 from wmel.policies.four_methods import FourMethodsPolicy
-from wmel.policies.own_model import adapted_model
+from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 from wmel.schema import OUTCOMES
 

@@ -8,12 +8,12 @@ from tests.models.tdmpc2.untrained import untrained_checkpoint
 from tests.policies.own_models import Batched, Four, dynamics
 from tests.policies.test_latent_mppi import Errand, percept, streams, tdmpc2, wanted
 from wmel import catalog
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.errors import BadInput
+from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import TDMPC2Model
 from wmel.policies.prior import Prior, prior
-from wmel.threads import limited_to
-from wmel.training.restore import restore
+from wmel.training.checkpoints import restore
 
 
 @pytest.fixture(autouse=True)

@@ -6,14 +6,14 @@ from functools import cache
 import numpy as np
 
 from tests.analysis.tables import table
-from wmel.analysis.arms import Arms
+from wmel.analysis.pooling import Arms
 from wmel.analysis.scorecard import scorecard
 from wmel.contract.criterion import Stop
-from wmel.contract.run import Run
 from wmel.reports.cpg_record import cpg_entry
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import EstimateEntry, RunMetadata
 from wmel.reports.study_envelope import ClaimsEntry, ComparedEntry, ComparisonEntry, MissingEntry, StudyRecord
+from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 
 HOSTILE = "<script>alert(1)</script> a|b </script>"

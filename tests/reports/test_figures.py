@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
-from wmel.analysis.labels import Label
+from wmel.analysis.verdict import Label
 
 pytest.importorskip("plotly", reason="the figures need plotly: install wmel[report]")
 

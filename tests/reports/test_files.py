@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from wmel.errors import BadInput, CannotWrite
-from wmel.reports.files import check_writable, write_atomically
+from wmel.files import check_writable, write_atomically
 
 
 def test_missing_folders_are_made(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from scipy.integrate import quad
 
 from wmel.errors import BadInput
-from wmel.stats.confidence_sequence import confidence_sequence, log_wealth, log_wealth_at_zero
+from wmel.stats.sequential import confidence_sequence, log_wealth, log_wealth_at_zero
 
 
 def test_the_published_value():

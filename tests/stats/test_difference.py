@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.difference import paired_t, welch
 from wmel.stats.estimate import Estimate
 from wmel.stats.holm import holm
-from wmel.stats.pooling import check_equal_shares, recipe_interval
+from wmel.stats.means import check_equal_shares, paired_t, recipe_interval, welch
 
 RNG = np.random.default_rng(0)
 ONE, OTHER = RNG.normal(5, 2, 30), RNG.normal(4, 1, 30)

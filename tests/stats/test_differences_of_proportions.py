@@ -9,13 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.clopper_pearson import clopper_pearson
-from wmel.stats.mcnemar import mcnemar_mid_p
-from wmel.stats.miettinen_nurminen import miettinen_nurminen, score
-from wmel.stats.pairs import PairedCounts
-from wmel.stats.relative_loss import relative_loss
-from wmel.stats.tango import paired_score, tango
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p, paired_score, tango
+from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen, relative_loss, score
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from reference_intervals import bonett_price, newcombe, newcombe_paired

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.stats.confidence_sequence import rules_out_margin
-from wmel.stats.equivalence_region import equivalent_counts
+from wmel.stats.sequential import equivalent_counts, rules_out_margin
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 44, 60, 121])

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from wmel.stats.expected_rounds import expected_rounds
 from wmel.stats.power import Design
-from wmel.stats.stopping import anytime_decision
+from wmel.stats.sequential import anytime_decision, expected_rounds
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.confidence_sequence import log_wealth_at_zero
-from wmel.stats.futility import chance_of_deciding, is_look
-from wmel.stats.stopping import anytime_decision
+from wmel.stats.sequential import anytime_decision, chance_of_deciding, is_look, log_wealth_at_zero
 
 
 @pytest.mark.parametrize(("pairs", "look"), [(20, False), (29, False), (30, True), (35, False), (40, True)])

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
-from wmel.stats.log_space import log_factorials, log_half_factorials, log_mean_exp, times_log
+from wmel.stats.numerics import log_factorials, log_half_factorials, log_mean_exp, times_log
 
 
 def test_they_agree_with_scipy():

@@ -4,12 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.miettinen_nurminen import score
-from wmel.stats.normal import two_sided
-from wmel.stats.outcomes import discordant, independent
-from wmel.stats.power import LARGEST, Design, detectable_gap, required_episodes
-from wmel.stats.tango import paired_score
+from wmel.stats.estimate import two_sided
+from wmel.stats.paired import paired_score
+from wmel.stats.power import LARGEST, Design, detectable_gap, discordant, independent, required_episodes
+from wmel.stats.proportions import agresti_caffo, score
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.precision import episodes_for_half_width, expected_half_width
+from wmel.stats.power import episodes_for_half_width, expected_half_width
+from wmel.stats.proportions import agresti_caffo
 
 
 @pytest.mark.parametrize(("oracle", "half"), [(0.3, 0.0742), (0.5, 0.0805), (0.7, 0.0742), (0.9, 0.0505)])

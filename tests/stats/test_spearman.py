@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from wmel.errors import BadInput
-from wmel.stats.spearman import partial_spearman, spearman
+from wmel.stats.ranks import partial_spearman, spearman
 
 pairs = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=3, max_size=12)
 

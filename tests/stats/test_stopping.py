@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.confidence_sequence import confidence_sequence
-from wmel.stats.stopping import anytime_decision
+from wmel.stats.sequential import anytime_decision, confidence_sequence
 
 
 @pytest.mark.parametrize(

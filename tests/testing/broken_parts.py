@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.criterion import Criterion
-from wmel.contract.environment import EnvironmentSpec
+from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.perturbation import Moment
 from wmel.contract.planner import Plan, PlanningProblem
-from wmel.contract.spaces import Finite
 from wmel.contract.world_model import WorldModelSpec
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable

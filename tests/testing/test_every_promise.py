@@ -8,9 +8,9 @@ import pytest
 from tests.policies.own_models import Batched, Four
 from tests.testing.wrapped import Wrapped
 from wmel import CEM, Criterion, Estimate, catalog, testing
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.planners.random_shooting import RandomShooting
-from wmel.stats.wilson import wilson
+from wmel.stats.proportions import wilson
 
 MAZE = catalog.environment("maze_toy")
 RNG = np.random.default_rng(0)

@@ -4,8 +4,7 @@ import pytest
 from wmel import catalog
 from wmel.errors import BadInput
 from wmel.policies.mixture import exploration
-from wmel.training.collect import collect, every_transition
-from wmel.training.transitions import Transitions, network_input
+from wmel.training.data import Transitions, collect, every_transition, network_input
 
 
 def test_as_many_transitions_as_asked_for_each_a_step_of_the_environment():
@@ -60,8 +59,8 @@ def test_data_that_cannot_be_fitted_are_refused(arrays, words):
 
 def test_a_mixture_shares_out_episodes_and_epsilon_replaces_actions():
     world = catalog.environment("two_room_toy")
-    from wmel.closed_loop.record import Trajectories
     from wmel.closed_loop.run import run_episodes
+    from wmel.closed_loop.trajectories import Trajectories
 
     def actions_of(text, epsilon=0.0):
         record = Trajectories()

@@ -10,12 +10,9 @@ import torch
 from tests.testing.wrapped import Wrapped
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.training.checkpoints import write_checkpoint
-from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.checkpoints import restore, untrained, write_checkpoint
+from wmel.training.data import Collected, Transitions, collect, every_transition, network_input, windows_of
 from wmel.training.latent_mlp import LatentMLPTrainer
-from wmel.training.restore import restore, untrained
-from wmel.training.transitions import Transitions, network_input
-from wmel.training.windows import windows_of
 
 SHORT = LatentMLPTrainer(hidden=(32,), latent=8, epochs=20, learning_rate=6e-3, decay=True)
 

@@ -9,11 +9,9 @@ import torch
 
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.training.checkpoints import read_checkpoint, write_checkpoint
-from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.checkpoints import read_checkpoint, restore, write_checkpoint
+from wmel.training.data import Collected, Transitions, collect, every_transition, network_input
 from wmel.training.mlp import MLPTrainer
-from wmel.training.restore import restore
-from wmel.training.transitions import Transitions, network_input
 
 
 def learned(world, data, **settings):

@@ -1,16 +1,176 @@
-"""The verdict of a gap by one of three rules, and what broken episodes do to it."""
+"""What a gap may be called: the strict rule, the paper's rule and the anytime rule."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from wmel.analysis.anytime_rule import anytime_verdict
-from wmel.analysis.cpg import CPGResult
-from wmel.analysis.labels import Label, Verdict
-from wmel.analysis.paper_rule import paper_verdict
-from wmel.analysis.strict_rule import strict_verdict
+import numpy as np
+
+from wmel.analysis.gap import CPGResult
 from wmel.errors import BadInput
+from wmel.stats.estimate import Bounds, Estimate
+from wmel.stats.power import LARGEST, Design, required_episodes
+from wmel.stats.proportions import clopper_pearson
+from wmel.stats.sequential import anytime_decision, confidence_sequence
 
+IF_AS_SEEN = "with 80% probability if the rates are as seen"
+DELTA = 0.10  # gaps smaller than this count as none
+RHO = 0.10  # rates that are surely this close to 0 or 1 count as there
+TAU = 0.05  # rates this close to 0 or 1 count as there
+ALPHA = 0.05
 MOST_ERRORS = 0.01  # share of broken episodes beyond which nothing is claimed
+
+
+class Label(StrEnum):
+    """What may be said."""
+
+    MODEL_BOTTLENECK = "MODEL BOTTLENECK"
+    LEARNED_OUTPERFORMS = "LEARNED OUTPERFORMS ORACLE"
+    PLANNER_BOTTLENECK = "PLANNER BOTTLENECK"
+    AS_GOOD = "MODEL AS GOOD AS ORACLE"
+    EQUIVALENT = "EQUIVALENT, PLANNER-LIMITED"
+    EQUIVALENT_ONLY = "EQUIVALENT"  # nothing is claimed of how good the oracle is
+    INCONCLUSIVE = "INCONCLUSIVE"
+    INCONCLUSIVE_FUTILE = "INCONCLUSIVE (stopped for futility)"
+    INCONCLUSIVE_ERRORS = "INCONCLUSIVE (errors)"
+
+
+DECIDED = (  # labels after which an anytime run adds no pairs
+    Label.MODEL_BOTTLENECK,
+    Label.LEARNED_OUTPERFORMS,
+    Label.EQUIVALENT_ONLY,
+    Label.INCONCLUSIVE_FUTILE,
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A label, the rule, margins and interval of the gap behind it, why, and the n per arm that would decide."""
+
+    label: Label
+    rule: str
+    margins: dict[str, float]
+    interval: Estimate
+    reason: str
+    n_that_decides: int | None = None  # with 80% probability if the rates are as seen; None: decided, or no n does
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.rule}): {self.reason}"
+
+
+def shown(interval: Estimate) -> str:
+    """An interval as it is printed: clipped to what a gap can be, and said so."""
+    assert interval.low is not None and interval.high is not None
+    clipped = " (clipped)" if interval.low < -1 or interval.high > 1 else ""
+    return f"[{max(interval.low, -1):+.3f}, {min(interval.high, 1):+.3f}]{clipped}"
+
+
+def with_enough_episodes(verdict: Verdict, designs: list[Design], otherwise: str) -> Verdict:
+    """An inconclusive verdict with the n per arm at which one of the designs decides, or with what else to do."""
+    if verdict.label is not Label.INCONCLUSIVE:
+        return verdict
+    n = required_episodes(*designs) if designs else None
+    advice = f"about {n} episodes per arm would decide {IF_AS_SEEN}"
+    if n is None:
+        advice = f"no n decides: none up to {LARGEST} does {IF_AS_SEEN}; {otherwise}"
+    return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)
+
+
+STRICT_LABELS = (
+    Label.MODEL_BOTTLENECK,
+    Label.LEARNED_OUTPERFORMS,
+    Label.PLANNER_BOTTLENECK,
+    Label.AS_GOOD,
+    Label.EQUIVALENT,
+    Label.INCONCLUSIVE,
+)
+
+
+def strict_verdict(result: CPGResult) -> Verdict:
+    """A gap at 95%, rates by exact one-sided 95% bounds, equivalence at 90%."""
+    gap, near = result.gap, result.gap_at(0.90)
+    oracle = clopper_pearson(result.oracle_successes, result.n_episodes_oracle, confidence=0.90)
+    learned = clopper_pearson(result.learned_successes, result.n_episodes_learned, confidence=0.90)
+    label = STRICT_LABELS[int(strict_branches(_bounds(gap), _bounds(near), oracle, learned))]
+    equal = f"the 90% interval {shown(near)} is within {DELTA:g} of 0"
+    solved = f"to solve {1 - RHO:g} of episodes (at least {float(oracle.low):.3f})"
+    reasons = {
+        Label.MODEL_BOTTLENECK: f"the 95% interval {shown(gap)} lies above 0",
+        Label.LEARNED_OUTPERFORMS: f"the 95% interval {shown(gap)} lies below 0",
+        Label.PLANNER_BOTTLENECK: f"both rates are surely at most {RHO:g}",
+        Label.AS_GOOD: f"{equal}; the oracle is shown {solved}",
+        Label.EQUIVALENT: f"{equal}; the oracle is not shown {solved}",
+        Label.INCONCLUSIVE: f"the 95% interval {shown(gap)} holds 0, too wide for equivalence",
+    }
+    interval = near if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
+    verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": 0.05}, interval, reasons[label])
+    return with_enough_episodes(verdict, _designs_as_seen(result), "widen delta, or accept it")
+
+
+def strict_branches(gap: Bounds, near: Bounds, oracle: Bounds, learned: Bounds) -> np.ndarray:
+    """Which of STRICT_LABELS the 95% and 90% intervals of a gap and the exact bounds of both rates lead to."""
+    equivalent = (near.low > -DELTA) & (near.high < DELTA)
+    branches = [
+        gap.low > 0,
+        gap.high < 0,
+        np.maximum(oracle.high, learned.high) <= RHO,
+        equivalent & (oracle.low >= 1 - RHO),
+        equivalent,
+    ]
+    return np.select(branches, range(len(branches)), default=len(branches))
+
+
+def _bounds(interval: Estimate) -> Bounds:
+    return Bounds(np.array(interval.low), np.array(interval.high))
+
+
+def _designs_as_seen(result: CPGResult) -> list[Design]:
+    """What the observed rates could lead to: a gap, equivalence, or either."""
+    rates = result.oracle_success_rate, result.learned_success_rate
+    pairs = result.pairs
+    arms = (*rates, pairs is not None, 0.0 if pairs is None else float(pairs.phi))
+    designs = [Design(*arms)] if rates[0] != rates[1] else []
+    return [*designs, Design(*arms, equivalence=DELTA)] if abs(result.raw_gap) < DELTA else designs
+
+
+def paper_verdict(result: CPGResult) -> Verdict:
+    """The label by the documents' rule."""
+    interval, rates = result.agresti_caffo, (result.oracle_success_rate, result.learned_success_rate)
+    assert interval.low is not None and interval.high is not None
+    label, reason = Label.INCONCLUSIVE, f"the interval {shown(interval)} holds 0"
+    if interval.low > 0:
+        label, reason = Label.MODEL_BOTTLENECK, f"the interval {shown(interval)} lies above 0"
+    elif interval.high < 0:
+        label, reason = Label.LEARNED_OUTPERFORMS, f"the interval {shown(interval)} lies below 0"
+    elif max(rates) <= TAU:
+        label, reason = Label.PLANNER_BOTTLENECK, f"both observed rates are at most {TAU:g}"
+    elif min(rates) >= 1 - TAU:
+        label, reason = Label.AS_GOOD, f"both observed rates are at least {1 - TAU:g}"
+    designs = [Design(*rates, documents=True)] if rates[0] != rates[1] else []
+    verdict = Verdict(label, "paper", {"tau": TAU}, interval, reason)
+    return with_enough_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
+
+
+def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
+    """The label whenever one looks; with a cap, the most pairs the run may take, also whether it was worth going on."""
+    if result.pairs is None:
+        raise BadInput("the anytime rule needs pairs: run both arms on the same episode seeds, and give their tables")
+    b, c, n = int(result.pairs.oracle_only), int(result.pairs.learned_only), int(result.pairs.n)
+    low, high = confidence_sequence(b, c, n, alpha=ALPHA)
+    interval = Estimate(result.raw_gap, float(low), float(high), n, "confidence sequence")
+    decision = anytime_decision(b, c, n, delta=DELTA, alpha=ALPHA, cap=cap)
+    where = f"after {n} pairs the confidence sequence {shown(interval)}"
+    if decision == "gap":
+        label, side = (Label.MODEL_BOTTLENECK, "above") if b > c else (Label.LEARNED_OUTPERFORMS, "below")
+        reason = f"{where} lies {side} 0"
+    elif decision == "equivalence":
+        label, reason = Label.EQUIVALENT_ONLY, f"{where} is within {DELTA:g} of 0"
+    elif decision == "futility":
+        label = Label.INCONCLUSIVE_FUTILE
+        reason = f"{where} holds 0, and would decide by pair {cap} with less than 5% probability"
+    else:
+        label, reason = Label.INCONCLUSIVE, f"{where} holds 0, too wide for equivalence; more pairs may be added"
+    return Verdict(label, "anytime", {"delta": DELTA, "alpha": ALPHA}, interval, reason)
 
 
 def cpg_verdict(result: CPGResult, rule: str = "strict", *, cap: int | None = None) -> Verdict:

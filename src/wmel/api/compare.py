@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from wmel.analysis.paired_delta import paired_deltas
+from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.errors import BadInput
@@ -14,9 +14,9 @@ from wmel.reports.terminal import compare_lines
 from wmel.results import Result
 
 if TYPE_CHECKING:
-    from wmel.contract.run import Run
     from wmel.experiments.load import LoadedStudy
     from wmel.reports.compare_envelope import ComparisonRecord
+    from wmel.schema import Run
 
 RUN, CPG, STUDY = "a run", "a comparison of models", "a study"
 EARLY = "pairs were added until its gaps were decided, which intervals and p-values here do not allow for"
@@ -116,7 +116,7 @@ def _side(path: Path) -> Side:
 
 def _study(loaded: "LoadedStudy") -> Side:
     """Arms with their seeds pooled."""
-    from wmel.analysis.study_arms import pooled
+    from wmel.analysis.pooling import pooled
     from wmel.errors import BadInput
 
     results, groups = loaded.results, {}

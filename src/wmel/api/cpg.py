@@ -4,9 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from wmel.analysis.arms import Arms
-from wmel.analysis.coverage import Coverage, joined_coverage
-from wmel.analysis.study_arms import study_comparisons
+from wmel.analysis.pooling import Arms, study_comparisons
+from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.api import options as o
 from wmel.api.episodes import (
     build_executor,

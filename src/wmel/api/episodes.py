@@ -10,14 +10,14 @@ from wmel import catalog
 from wmel.api.given import Given, perturbation_entry, seeds_of
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
-from wmel.closed_loop.benchmark_runner import EPISODES
+from wmel.closed_loop.run import EPISODES
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.store import MemoryStore, Store
-from wmel.reports.files import check_writable
+from wmel.files import check_writable
 from wmel.schema import EpisodeTable
 
 IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most

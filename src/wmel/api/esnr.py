@@ -12,9 +12,9 @@ from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
+from wmel.files import write_atomically
 from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
 from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.files import write_atomically
 from wmel.reports.records import write_record
 from wmel.reports.terminal import esnr_lines
 from wmel.results import Result

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.catalog import name_and_settings
+from wmel.catalog import name_and_settings, preset_settings
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.spec import parse_study
 from wmel.parts import Registry, nearest
-from wmel.presets import preset_settings
 
 KINDS = {
     "environment": catalog.ENVIRONMENTS,
@@ -208,8 +207,7 @@ def _may_choose(entry: Mapping[str, Any]) -> bool:
     """Whether it is a checkpoint whose kind imagines in more than one way."""
     if "checkpoint" not in entry or not Path(entry["checkpoint"]).exists():
         return False
-    from wmel.training.checkpoints import read_card
-    from wmel.training.restore import trainer_class
+    from wmel.training.checkpoints import read_card, trainer_class
 
     folder = Path(entry["checkpoint"])
     return bool(trainer_class(read_card(folder)["model"], folder).rollouts)

@@ -15,9 +15,9 @@ from wmel.api.given import Given, seeds_of
 from wmel.api.progress import progress_listener
 from wmel.errors import BadInput, needing
 from wmel.experiments.run import RunOptions
+from wmel.files import write_atomically
 from wmel.reports.document import plotly_needed
 from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.files import write_atomically
 from wmel.reports.over_training_curves import Training
 from wmel.reports.terminal import table_lines
 from wmel.results import Result
@@ -175,7 +175,7 @@ def runs_of(folders: Sequence[Path]) -> dict[str, dict[int, Path]]:
 def checkpoints_of(run: Path) -> dict[int, Path]:
     """Folders in RUN/checkpoints named by their updates, rising; one without a card is not whole and is left out."""
     from wmel.training.checkpoints import CARD
-    from wmel.training.tdmpc2.keeper import CHECKPOINTS
+    from wmel.training.tdmpc2.resume import CHECKPOINTS
 
     folder = run / CHECKPOINTS
     if not folder.is_dir():

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wmel.analysis.planning_ahead import needs
+from wmel.analysis.sample_size import needs
 from wmel.api import options as o
 from wmel.reports.terminal import lines_of, table
 from wmel.results import Result

@@ -18,17 +18,17 @@ from wmel.api.episodes import (
     whole_results,
 )
 from wmel.api.given import Given
-from wmel.closed_loop.record import write_trajectories
-from wmel.contract.run import pooled
+from wmel.closed_loop.trajectories import write_trajectories
 from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
-from wmel.reports.files import write_atomically
+from wmel.files import write_atomically
 from wmel.reports.markdown import to_markdown_scorecard
 from wmel.reports.records import run_record, run_scorecard, write_record
 from wmel.reports.terminal import scorecard_lines
 from wmel.reports.words import answer_of_run
 from wmel.results import Result
+from wmel.schema import pooled
 
 RECORD = "run.json"
 

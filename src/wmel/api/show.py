@@ -6,10 +6,10 @@ from typing import Annotated
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.errors import BadInput, BadRecord
+from wmel.files import write_atomically
 from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.cpg_record import FILE, check_arms
 from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import CPGRecord, RunRecord
 from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scorecard
 from wmel.reports.records import read_record, recorded_sweep, run_scorecard

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.rescore import rescored
-from wmel.analysis.study_arms import study_comparisons
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, check_outputs, when_changed
 from wmel.api.given import Given
@@ -20,8 +20,8 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
+from wmel.files import write_atomically
 from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.files import write_atomically
 from wmel.reports.page import study_page
 from wmel.reports.records import write_record
 from wmel.reports.study_gaps import study_gaps, tally

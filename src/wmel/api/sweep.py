@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from wmel.analysis.horizon_set import check_epsilon
+from wmel.analysis.horizon import check_epsilon
 from wmel.api import options as o
 from wmel.api.episodes import (
     build_executor,
@@ -19,17 +19,16 @@ from wmel.api.episodes import (
 from wmel.api.given import KINDS, Given
 from wmel.api.run import arm_data
 from wmel.contract.cell import CellResult
-from wmel.contract.run import SweepPoint, pooled
 from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
+from wmel.files import write_atomically
 from wmel.parts import nearest
-from wmel.reports.files import write_atomically
 from wmel.reports.markdown import to_markdown_horizon_sweep
 from wmel.reports.records import recorded_sweep, sweep_record, write_record
 from wmel.reports.terminal import sweep_lines
 from wmel.reports.words import answer_of_sweep
 from wmel.results import Result
-from wmel.schema import stacked
+from wmel.schema import SweepPoint, pooled, stacked
 
 RECORD = "sweep.json"
 PLAN_HORIZONS = (5, 10, 15, 20, 30)

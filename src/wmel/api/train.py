@@ -76,10 +76,9 @@ def convert(
     The published models of DeepMind Control decide every second step: give --action-repeat 2. Nothing in the file is
     run.
     """
-    from wmel.training.checkpoints import CARD, write_checkpoint
-    from wmel.training.devices import usable_device
-    from wmel.training.tdmpc2.convert import converted
+    from wmel.training.checkpoints import CARD, usable_device, write_checkpoint
     from wmel.training.tdmpc2.finish import stored_weights
+    from wmel.training.tdmpc2.official import converted
 
     given, folder = Given.of(settings), Path(output)
     check_outputs(folder / CARD)

@@ -9,7 +9,7 @@ def explain(
     metric: Annotated[str | None, typer.Argument(help="A metric; without one, the names of all.")] = None,
 ) -> None:
     """Print the definition, formula, unit, use and an example of a metric."""
-    from wmel.analysis.explanations import explained, explanation
+    from wmel.analysis.scorecard import explained, explanation
 
     if metric is None:
         print("\n".join(explained()))

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Perturbation
 from wmel.contract.policy import Policy
-from wmel.contract.run import SweepPoint
 from wmel.errors import BadInput, require, require_whole
+from wmel.schema import SweepPoint
 
 
 def horizon_sweep(

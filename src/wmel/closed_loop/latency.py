@@ -7,10 +7,10 @@ from time import perf_counter_ns
 import numpy as np
 
 from wmel.arrays import Array, take_rows
-from wmel.closed_loop.attribution import attributed
+from wmel.closed_loop.steps import attributed
 from wmel.contract.policy import Percept, Policy
+from wmel.machine import limited_to
 from wmel.randomness import Streams
-from wmel.threads import limited_to
 
 WARM_UPS = 3
 THREADS = 1

@@ -5,13 +5,22 @@ from collections.abc import Callable
 import numpy as np
 
 from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
-from wmel.closed_loop.attribution import attributed
-from wmel.closed_loop.checks import check_memory, check_moment, check_quantities, check_rows, checked_decision
-from wmel.closed_loop.disturbed import seen_through, strike_steps
-from wmel.closed_loop.earnings import Earnings
 from wmel.closed_loop.latency import DecisionSample
-from wmel.closed_loop.record import Trajectories
-from wmel.closed_loop.steps import Reached, Rules, Thought
+from wmel.closed_loop.steps import (
+    Earnings,
+    Reached,
+    Rules,
+    Thought,
+    attributed,
+    check_memory,
+    check_moment,
+    check_quantities,
+    check_rows,
+    checked_decision,
+    seen_through,
+    strike_steps,
+)
+from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.criterion import Stop, held, succeeded
 from wmel.contract.perturbation import Delivery, Moment, Perturbation
 from wmel.contract.policy import Decision, Percept

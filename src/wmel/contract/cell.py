@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from wmel.contract.run import Run
+from wmel.schema import Run
 
 PARTS = 2  # raised when a part of wmel comes to mean something else by the same name and settings
 FLOOR = "random"

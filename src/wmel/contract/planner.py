@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from wmel.arrays import Array
-from wmel.contract.spaces import Space
+from wmel.contract.environment import Space
 from wmel.parts import Meaning
 from wmel.randomness import Streams
 

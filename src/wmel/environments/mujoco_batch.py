@@ -12,7 +12,7 @@ from mujoco.rollout import Rollout
 
 from wmel.environments.mujoco_rows import LARGEST, WHOLE, RowLayout
 from wmel.errors import BadInput, BadStep
-from wmel.threads import threads
+from wmel.machine import threads
 
 DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
 CHUNKS_PER_THREAD = 4

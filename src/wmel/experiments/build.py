@@ -84,7 +84,7 @@ def build_model(environment: Part, model: Mapping[str, Any] | None, paths: Model
     folder = paths.folder_of(environment, model)
     assert folder is not None
     if environment.get("given"):
-        from wmel.training.restore import restore  # torch is needed only here
+        from wmel.training.checkpoints import restore  # torch is needed only here
 
         return restore(folder, paths.objects[environment["name"]], paths.device, model.get("rollout"))
     stamps = tuple(_stamp(folder / name) for name in ("card.json", "weights.safetensors"))
@@ -93,7 +93,7 @@ def build_model(environment: Part, model: Mapping[str, Any] | None, paths: Model
 
 @lru_cache(MODELS)
 def _model(folder: Path, stamps: tuple[Any, ...], environment: str, device: str, rollout: str | None) -> Any:
-    from wmel.training.restore import restore  # torch is needed only here
+    from wmel.training.checkpoints import restore  # torch is needed only here
 
     return restore(folder, _environment(environment), device, rollout)
 

@@ -14,7 +14,6 @@ from wmel.closed_loop.run import episode_seeds
 from wmel.contract.cell import ORACLE, Cell, Diagnostic
 from wmel.contract.criterion import Criterion, held, stop_rule
 from wmel.contract.policy import Percept
-from wmel.contract.run import PLANNING
 from wmel.control_suite import WITH_LEVELS
 from wmel.errors import BadInput, WmelError, described
 from wmel.experiments.build import (
@@ -27,6 +26,7 @@ from wmel.experiments.build import (
 )
 from wmel.experiments.jobs import is_whole
 from wmel.randomness import Streams
+from wmel.schema import PLANNING
 
 STARTS = 2  # first states that a policy is tried in: one that breaks in all of them is broken
 OURS = Path(wmel.__file__).parent
@@ -131,7 +131,7 @@ def _model(environment: Any, model: Any, world: Any, paths: ModelPaths) -> Any:
     """The model of a cell, untrained where it will be trained; None for the oracle."""
     folder = paths.folder_of(environment, model)
     if model is not None and "trainer" in model and folder is not None and not is_whole(folder):
-        from wmel.training.restore import untrained  # torch is needed only here
+        from wmel.training.checkpoints import untrained  # torch is needed only here
 
         return untrained(world, build_trainer(model["trainer"], paths), paths.device, model.get("rollout"))
     return build_model(environment, model, paths)

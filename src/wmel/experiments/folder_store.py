@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from wmel.analysis.coverage import Coverage
-from wmel.closed_loop.record import write_trajectories
+from wmel.analysis.scorecard import Coverage
+from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.expand import Study
@@ -107,7 +107,7 @@ class FolderStore:
 
     def write_block(self, block: Block, result: BlockResult) -> None:
         """The rows, then what vouches for them: a block with the second file is whole."""
-        from wmel.experiments.parquet import parquet_bytes  # polars is needed only here
+        from wmel.experiments.tables import parquet_bytes  # polars is needed only here
 
         rows = self._file(block.cell, block.first, block.count, "parquet")
         content = parquet_bytes(result.run.table)
@@ -178,7 +178,7 @@ class FolderStore:
         return known[1]
 
     def _verify(self, cell: Cell, path: Path, rows: Path) -> StoredBlock:
-        from wmel.experiments.parquet import row_count  # polars is needed only here
+        from wmel.experiments.tables import row_count  # polars is needed only here
 
         stored = parse_stored(StoredFile, _read(path), path)
         written = cell_from_stored(stored.cell)

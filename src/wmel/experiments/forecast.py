@@ -6,14 +6,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
+from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.cell import FLOOR, Arm, Cell, Training
 from wmel.experiments.build import ModelPaths, build_environment, build_policy, build_trainer
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
-from wmel.experiments.missing import missing_blocks
-from wmel.experiments.store import Store
-from wmel.threads import limited_to
+from wmel.experiments.store import Store, missing_blocks
+from wmel.machine import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
 STEPS, PATIENCE = 30, 2.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
@@ -95,7 +94,7 @@ def _runner(cell: Cell, paths: ModelPaths) -> BenchmarkRunner:
     folder = paths.folder_of(cell.task.environment, cell.arm.model)
     if folder is None or (folder / "card.json").exists():
         return Block(cell, 0, cell.episodes, paths).runner
-    from wmel.training.restore import untrained  # torch is needed only here
+    from wmel.training.checkpoints import untrained  # torch is needed only here
 
     floor = replace(cell, arm=Arm(FLOOR, policy={"name": FLOOR}))
     runner = Block(floor, 0, cell.episodes, paths).runner

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from wmel import catalog
-from wmel.analysis.coverage import Coverage, coverage, has_axis
-from wmel.closed_loop.benchmark_runner import BenchmarkRunner
-from wmel.closed_loop.record import Trajectories
+from wmel.analysis.scorecard import Coverage, coverage, has_axis
+from wmel.closed_loop.run import BenchmarkRunner
+from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.cell import Cell, Diagnostic, Training
 from wmel.contract.criterion import Criterion
-from wmel.contract.run import Run
 from wmel.contract.trainer import ProgressListener
 from wmel.experiments.build import (
     ModelPaths,
@@ -29,6 +28,7 @@ from wmel.experiments.build import (
     data_hash,
 )
 from wmel.experiments.provenance import provenance
+from wmel.schema import Run
 
 TIMED = 100  # decisions timed for latency, in the first block of a cell
 

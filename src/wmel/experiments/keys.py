@@ -5,11 +5,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from wmel import catalog
-from wmel.closed_loop.benchmark_runner import EPISODES
+from wmel.closed_loop.run import EPISODES
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.parts import Registry, nearest
-from wmel.training.seeds import TRAINING
+from wmel.training.data import TRAINING
 
 
 def _episode_seed(seed: int) -> int:

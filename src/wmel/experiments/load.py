@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wmel.analysis.coverage import Coverage, joined_coverage
+from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
 from wmel.experiments.folder_store import FolderStore
@@ -96,7 +96,7 @@ class StudyTables:
 
 def study_tables(store: Store) -> StudyTables:
     """The rows and cells of a store as polars tables."""
-    from wmel.experiments.frames import cells_frame, episodes_frame
+    from wmel.experiments.tables import cells_frame, episodes_frame
 
     cells = store.manifest().cells
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))

@@ -13,14 +13,13 @@ from typing import Any
 import wmel
 from wmel import catalog
 from wmel.contract.cell import Cell, Diagnostic
-from wmel.contract.run import Run
 from wmel.errors import WmelError
+from wmel.machine import threads, versions_in_use
 from wmel.parts import Registry
-from wmel.threads import threads
-from wmel.versions import versions_in_use
+from wmel.schema import Run
 
 ROOT = Path(wmel.__file__).parent
-LOOP = ("arrays.py", "schema.py", "randomness.py", "contract", "closed_loop", "models", "policies")
+LOOP = ("arrays", "schema", "randomness", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
 COMPARED = ("versions", "code", "weights", "device")  # of which a difference is named when a study goes on
 
@@ -96,7 +95,7 @@ def _package_hash(package: str) -> str:
     definitions = sorted(
         sha256(ast.unparse(one).encode()).hexdigest()
         for place in (LOOP if package == "loop" else (package,))
-        for path in (sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place])
+        for path in (sorted((ROOT / place).rglob("*.py")) or [ROOT / f"{place}.py"])
         for one in _definitions(ast.parse(path.read_bytes()))
     )
     return sha256("".join(definitions).encode()).hexdigest()

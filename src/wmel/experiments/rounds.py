@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wmel.analysis.labels import DECIDED
-from wmel.analysis.study_arms import study_comparisons
+from wmel.analysis.pooling import study_comparisons
+from wmel.analysis.verdict import DECIDED
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.jobs import Block
 from wmel.experiments.load import cell_result
-from wmel.experiments.missing import missing_blocks
-from wmel.experiments.store import Store
+from wmel.experiments.store import Store, missing_blocks
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, other_tasks
-from wmel.experiments.executors.outcome import Failure
-from wmel.experiments.executors.serial import Serial
+from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
 from wmel.experiments.jobs import (
     Block,
@@ -24,8 +23,7 @@ from wmel.experiments.jobs import (
     run_job,
     run_reading,
 )
-from wmel.experiments.missing import changed_cells, changed_readings, missing_blocks
-from wmel.experiments.store import Store
+from wmel.experiments.store import Store, changed_cells, changed_readings, missing_blocks
 
 UNWRITTEN = 2  # blocks in a row that could not be written: the disk is full
 
@@ -63,7 +61,7 @@ def chosen_cells(cells: Sequence[Any], options: RunOptions) -> list[Any]:
 def paths_of(study: Study, store: Store, options: RunOptions) -> ModelPaths:
     """Where the models of a study are; a device that is not here is refused."""
     if options.device != "cpu":
-        from wmel.training.devices import usable_device  # torch is needed only here
+        from wmel.training.checkpoints import usable_device  # torch is needed only here
 
         usable_device(options.device)
     return ModelPaths(store.models, study.folder, options.device, study.objects, store.moved)

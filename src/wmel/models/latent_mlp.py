@@ -10,9 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.models.in_parts import ROWS_AT_ONCE, InParts
-from wmel.models.observed import observed
-from wmel.models.weights import weights_hash
+from wmel.models.networks import ROWS_AT_ONCE, InParts, observed, weights_hash
 
 
 class LatentMLP(nn.Module):

@@ -10,9 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.models.in_parts import ROWS_AT_ONCE
-from wmel.models.observed import observed
-from wmel.models.weights import weights_hash
+from wmel.models.networks import ROWS_AT_ONCE, observed, weights_hash
 
 ROWS_AHEAD = 1024  # actions the first layer is given at a time: more leave the cache before they are used
 ordinary = torch.inference_mode(False)  # what is kept serves gradients too, in whatever mode it is first asked for

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.contract.abilities import able
 from wmel.contract.environment import Environment, RollsStates
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
-from wmel.models.rollout import step_by_step
+from wmel.models.imagine import step_by_step
+from wmel.parts import able
 
 
 @dataclass(frozen=True)

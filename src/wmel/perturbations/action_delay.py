@@ -7,8 +7,8 @@ import numpy as np
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery
 from wmel.parts import check_settings, setting
-from wmel.perturbations.idle import idle_actions
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.hold_next_actions import idle_actions
+from wmel.perturbations.window import Unchanged
 
 
 @dataclass(frozen=True)

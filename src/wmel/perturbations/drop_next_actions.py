@@ -7,7 +7,7 @@ import numpy as np
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
 from wmel.parts import check_settings, setting
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
 
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from wmel.contract.abilities import able
 from wmel.contract.environment import Environment, Perturbable
 from wmel.contract.perturbation import Moment
 from wmel.errors import BadInput
-from wmel.perturbations.unchanged import Unchanged
+from wmel.parts import able
+from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
 
 

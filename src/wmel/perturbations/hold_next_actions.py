@@ -1,4 +1,4 @@
-"""hold-idle-K, hold-last-K: for K steps the actuator holds the idle or the last action instead of the plan's."""
+"""For some steps the idle action, or the last one, runs instead of the plan."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -7,10 +7,19 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
+from wmel.errors import BadInput
 from wmel.parts import Meaning, check_settings, setting
-from wmel.perturbations.idle import idle_actions
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
+
+Held = Annotated[int, Meaning("steps for which the action is held", at_least=0)]
+
+
+def idle_actions(environment: Environment, count: int, name: str) -> np.ndarray:
+    """A batch [B,A] of idle actions; an environment without one is refused in the perturbation's name."""
+    if environment.spec.idle is None:
+        raise BadInput(f"{name} needs an idle action, and {environment.spec.name} has none")
+    return np.repeat(np.asarray(environment.spec.idle)[None], count, axis=0)
 
 
 @dataclass(frozen=True)
@@ -42,9 +51,6 @@ class HoldNextActions(Unchanged):
         held = idle_actions(environment, count, self.name) if self.hold == "idle" else moment.last_action
         queue = np.concatenate([np.repeat(held[:, None], self.k, axis=1), moment.queue[:, self.k :]], axis=1)
         return replace(moment, queue=queue.astype(moment.queue.dtype), lengths=np.maximum(moment.lengths, self.k))
-
-
-Held = Annotated[int, Meaning("steps for which the action is held", at_least=0)]
 
 
 def hold_idle(k: Held = 1) -> HoldNextActions:

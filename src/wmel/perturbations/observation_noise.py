@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wmel.parts import check_settings, setting
-from wmel.perturbations.unchanged import Unchanged
+from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams, normals
 
 

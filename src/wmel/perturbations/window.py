@@ -1,4 +1,4 @@
-"""Applying a perturbation to the episodes that are within its window, and to no others."""
+"""Perturbations that last for a window of steps, and what one does that changes nothing."""
 
 from dataclasses import replace
 
@@ -8,6 +8,25 @@ from wmel.arrays import put_rows
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery, Moment, Perturbation
 from wmel.randomness import Streams
+
+
+class Unchanged:
+    """The parts of the contract that leave everything as it is, to be mixed into a perturbation."""
+
+    def check(self, environment: Environment) -> None:
+        return None
+
+    def carry(self, environment: Environment, count: int) -> dict[str, np.ndarray]:
+        return {}
+
+    def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
+        return observations
+
+    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+        return moment
+
+    def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
+        return delivery
 
 
 def within(perturbation: Perturbation, since: np.ndarray) -> np.ndarray:

@@ -17,9 +17,8 @@ from wmel.contract.planner import (
 )
 from wmel.errors import require
 from wmel.parts import accept_old_names, check_settings, setting
-from wmel.planners.knots import Knots as Line
-from wmel.planners.refinement import Refinement
-from wmel.planners.selection import elites
+from wmel.planners.distributions import Knots as Line
+from wmel.planners.search import Refinement, elites
 
 
 @accept_old_names(horizon="plan_horizon")

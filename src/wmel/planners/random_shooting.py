@@ -6,9 +6,8 @@ from wmel.arrays import as_like
 from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
 from wmel.contract.planner import Knots as KnotsSetting
 from wmel.parts import accept_old_names, check_settings
-from wmel.planners.knots import Knots
-from wmel.planners.selection import cheapest, with_remainder
-from wmel.planners.uniform import uniform_actions
+from wmel.planners.distributions import Knots, uniform_actions, with_remainder
+from wmel.planners.search import cheapest
 
 
 @accept_old_names(horizon="plan_horizon")

@@ -14,8 +14,8 @@ from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput, BadModel, require_whole
-from wmel.models.reductions import reduced
-from wmel.policies.planned import planned_decision
+from wmel.models.imagine import reduced
+from wmel.policies.model_predictive import planned_decision
 from wmel.randomness import Streams
 
 

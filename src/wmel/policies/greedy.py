@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array
-from wmel.contract.abilities import able
 from wmel.contract.environment import Environment, Walkable
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput
+from wmel.parts import able
 from wmel.randomness import Streams
 
 

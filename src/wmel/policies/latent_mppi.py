@@ -6,11 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array, as_like, best_first, namespace_of, only_values, pick, to_numpy
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Box, Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.spaces import Box, Finite, Space
 from wmel.errors import BadInput
-from wmel.models.rollout import rollout
+from wmel.models.imagine import rollout
 from wmel.randomness import Streams, normals
 
 LEAST, MOST = 0.05, 2.0  # deviation of a draw, in halves of the action range

@@ -8,11 +8,10 @@ import numpy as np
 
 from wmel import catalog
 from wmel.arrays import Array, copied_memory, take_rows
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept, Policy
-from wmel.contract.spaces import Space
 from wmel.errors import BadInput, require
-from wmel.planners.uniform import uniform_actions
+from wmel.planners.distributions import uniform_actions
 from wmel.randomness import Streams
 
 ITS_OWN = ("native", "prior")  # policies that are a model's own

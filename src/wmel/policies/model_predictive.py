@@ -6,20 +6,35 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows
+from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows, to_numpy
 from wmel.catalog import PLANNERS, describe_objective
-from wmel.contract.abilities import able
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import RewardsItself, WorldModel
-from wmel.errors import BadInput, BadModel, require, require_whole
-from wmel.models.imagined_cost import ImaginedCost
-from wmel.policies.planned import planned_decision
+from wmel.errors import BadInput, BadModel, NoFiniteCandidate, described, require, require_whole
+from wmel.models.imagine import ImaginedCost
+from wmel.parts import able
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
+
+
+def planned_decision(
+    planner: Planner, plan: Plan, *, horizon: int, execute: int | None, memory: dict[str, Array] | None = None
+) -> Decision:
+    """The plan or the first `execute` of it, what it took, and an error for each row without a finite cost."""
+    lengths = to_numpy(plan.lengths).astype(np.int64)
+    unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
+    reason = NoFiniteCandidate(f"none of {planner.evaluations} candidates had a finite cost")
+    return Decision(
+        to_numpy(plan.actions),
+        lengths if execute is None else lengths.clip(max=execute),
+        memory,
+        np.full(len(plan.costs), planner.evaluations * horizon),
+        {int(row): described(reason) for row in unplanned},
+    )
 
 
 @dataclass(frozen=True)

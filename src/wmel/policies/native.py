@@ -7,16 +7,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from wmel.arrays import Array
-from wmel.contract.abilities import able
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.spaces import Finite, Space
 from wmel.contract.world_model import ActsItself
 from wmel.errors import BadDecision, BadInput
-from wmel.parts import Meaning
+from wmel.parts import Meaning, able
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
-from wmel.policies.own_model import adapted_model
+from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 
 

@@ -6,14 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array, only_values, to_numpy
-from wmel.contract.abilities import able
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.spaces import Space
 from wmel.contract.world_model import ActsItself
 from wmel.errors import BadInput
+from wmel.parts import able
 from wmel.policies.latent_mppi import actions_in_numbers
-from wmel.policies.own_model import adapted_model
+from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 
 

@@ -6,10 +6,9 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.spaces import Space
-from wmel.planners.uniform import uniform_actions
+from wmel.planners.distributions import uniform_actions
 from wmel.randomness import Streams
 
 

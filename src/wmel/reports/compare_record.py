@@ -1,6 +1,6 @@
 """The record of `wmel compare`: two sides, task by task; the rows are in the sides' own records."""
 
-from wmel.analysis.paired_delta import PairedDelta, PairedDeltas
+from wmel.analysis.compare import PairedDelta, PairedDeltas
 from wmel.reports.compare_envelope import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
 from wmel.reports.entries import estimate_entry
 from wmel.reports.records import stamp

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from wmel.analysis.arms import Arms
-from wmel.analysis.labels import Verdict
+from wmel.analysis.pooling import Arms
 from wmel.analysis.scorecard import scorecard
-from wmel.analysis.verdict import cpg_verdict
-from wmel.contract.run import Run
+from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.errors import BadRecord
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
 from wmel.reports.records import agree, read_record, recorded_run, run_metadata, run_record, stamp, write_record
+from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 
 FILE = "cpg.json"

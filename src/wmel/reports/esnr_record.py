@@ -9,12 +9,12 @@ import numpy as np
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import Readings, readings_data
 from wmel.errors import BadInput
+from wmel.machine import versions_in_use
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.records import stamp
 from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
-from wmel.versions import versions_in_use
 
 
 def esnr_record(readings: Readings, environment: str) -> EsnrRecord:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from wmel.analysis.labels import Label
+from wmel.analysis.verdict import Label
 from wmel.contract.cell import FLOOR, ORACLE
 
 BLUE, ORANGE, TEAL, RED, MAGENTA = "#0077bb", "#e8702a", "#009988", "#cc3311", "#ee3377"  # after Paul Tol's "vibrant"

@@ -14,11 +14,10 @@ from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard, asked, scorecard
 from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
-from wmel.contract.run import Run, SweepPoint
 from wmel.errors import BadRecord
+from wmel.files import write_atomically
 from wmel.reports.any_record import RECORD, AnyRecord
 from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
-from wmel.reports.files import write_atomically
 from wmel.reports.json_envelope import (
     READABLE,
     SCHEMA_VERSION,
@@ -29,6 +28,7 @@ from wmel.reports.json_envelope import (
     SweepPointEntry,
     SweepRecord,
 )
+from wmel.schema import Run, SweepPoint
 
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 

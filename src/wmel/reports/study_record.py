@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from wmel.analysis.pooling import Compared, StudyComparison
 from wmel.analysis.scorecard import scorecard
-from wmel.analysis.study_arms import Compared, StudyComparison
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry

@@ -1,6 +1,6 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
-from wmel.analysis.labels import shown
+from wmel.analysis.verdict import shown
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.study_cells import (
     Cell,

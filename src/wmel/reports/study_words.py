@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wmel.analysis.labels import Label, shown
+from wmel.analysis.verdict import Label, shown
 from wmel.reports.entries import estimate_from
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap

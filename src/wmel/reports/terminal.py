@@ -219,7 +219,7 @@ def compare_lines(record: ComparisonRecord) -> list[str]:
 
 
 def _in_words(one: DeltaEntry) -> str:
-    from wmel.analysis.paired_delta import LEVEL  # scipy is needed only here
+    from wmel.analysis.compare import LEVEL  # scipy is needed only here
 
     delta, p_value, counts, back = one.success_delta.value, one.mid_p_holm, one.outcomes, one.return_delta
     if delta is None or p_value is None or counts is None:

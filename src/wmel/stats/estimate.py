@@ -1,6 +1,15 @@
-"""A number with its interval, or the reason why there is none."""
+"""An estimate with its interval, bounds of arrays, and the checks of their inputs."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wmel.errors import BadInput, require_share
+
+MOST = 1e12  # episodes; beyond, intervals would be rounding errors
+Z95 = 1.96  # the documents' quantile, used wherever their numbers must reproduce
 
 
 @dataclass(frozen=True)
@@ -21,3 +30,45 @@ class Estimate:
     @property
     def is_defined(self) -> bool:
         return self.value is not None
+
+
+def finite_numbers(values: Any, what: str) -> np.ndarray:
+    """The values as floats; refused where they are words, truth values, ragged lists, NaN or infinite."""
+    try:
+        array = np.asarray(values)
+        numbers = array.astype(float) if array.dtype.kind in "iufO" else None
+    except (TypeError, ValueError, OverflowError):
+        numbers = None
+    if numbers is None or not np.isfinite(numbers).all():
+        raise BadInput(f"{what} must be finite numbers, got {_short(values)}")
+    return numbers
+
+
+def _short(values: Any) -> str:
+    words = repr(values)
+    return words if len(words) <= 80 else f"{words[:77]}..."
+
+
+class Bounds(NamedTuple):
+    """An interval, or arrays of them."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def checked_counts(successes: object, trials: object) -> tuple[np.ndarray, np.ndarray]:
+    """Counts as float arrays; refused where there are no trials, or more successes than trials."""
+    counts, totals = finite_numbers(successes, "counts of successes"), finite_numbers(trials, "counts of episodes")
+    if (totals < 1).any():
+        raise BadInput(f"an arm needs at least one episode, got {totals.min():g}")
+    if (totals > MOST).any():
+        raise BadInput(f"an arm has at most {MOST:g} episodes, got {totals.max():g}")
+    if ((counts < 0) | (counts > totals)).any():
+        raise BadInput(f"successes must lie between 0 and the number of trials, got {successes!r} of {trials!r}")
+    return counts, totals
+
+
+def two_sided(confidence: float) -> float:
+    """The z of a two-sided interval: 1.96 for 95%."""
+    require_share(confidence, "confidence")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)

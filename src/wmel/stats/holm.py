@@ -3,7 +3,7 @@
 import numpy as np
 
 from wmel.errors import BadInput
-from wmel.stats.finite import finite_numbers
+from wmel.stats.estimate import finite_numbers
 
 
 def holm(p_values: object) -> np.ndarray:

@@ -1,20 +1,72 @@
-"""How many episodes decide: exact enumeration of what two arms would show."""
+"""How often a design decides: exact enumeration of outcomes, and the episodes an interval width needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor
 
 import numpy as np
 
 from wmel.errors import BadInput, is_number, require, require_share, require_whole
-from wmel.stats.agresti_caffo import agresti_caffo
-from wmel.stats.miettinen_nurminen import score
-from wmel.stats.normal import two_sided
-from wmel.stats.outcomes import discordant, independent
-from wmel.stats.tango import paired_score
+from wmel.stats.estimate import two_sided
+from wmel.stats.numerics import leading, log_factorials, times_log
+from wmel.stats.paired import paired_score
+from wmel.stats.proportions import agresti_caffo, score
 
+NEGLIGIBLE = 1e-12  # counts less likely than this are left out
 LARGEST = 20_000  # a search for n goes no further
 MOST_EPISODES = 100_000  # whose power is enumerated
 LOOKS = 24  # at a saw of power, or up to twice as many
+LARGEST_SAMPLE = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Two counts, both ascending, and how likely each combination is."""
+
+    first: np.ndarray  # [R]
+    second: np.ndarray  # [C]
+    mass: np.ndarray  # [R, C]
+
+    def leading(self, holds: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """For each first count, how many of the smallest second counts satisfy what no larger one does [R]."""
+        limit = np.full(len(self.first), len(self.second))
+        return leading(lambda place: holds(self.first, self.second[place]), limit)
+
+    def chance(self, since: np.ndarray, until: np.ndarray) -> float:
+        """Probability that the second count has a place in [since, until), which depends on the first [R]."""
+        places = np.arange(len(self.second))
+        return float(self.mass[(places >= since[:, None]) & (places < until[:, None])].sum())
+
+
+def independent(n: int, oracle: float, learned: float) -> Outcomes:
+    """Successes of two independent arms of n episodes."""
+    (s_o, of_o), (s_l, of_l) = _likely(n, oracle), _likely(n, learned)
+    return Outcomes(s_o, s_l, of_o[:, None] * of_l)
+
+
+def discordant(n: int, oracle_only: float, learned_only: float) -> Outcomes:
+    """Pairs of n that only the oracle, or only the learned arm, solves."""
+    (b, _), (c, _), logs = _likely(n, oracle_only), _likely(n, learned_only), log_factorials(n)
+    room = n - b[:, None] - c
+    rest = np.arange(n + 1)
+    of_b, of_c = times_log(rest, oracle_only) - logs, times_log(rest, learned_only) - logs
+    of_rest = times_log(rest, max(0.0, 1 - oracle_only - learned_only)) - logs
+    mass = np.exp(logs[n] + of_b[b][:, None] + of_c[c] + of_rest[np.maximum(room, 0)])
+    return Outcomes(b, c, np.where(room >= 0, mass, 0.0))
+
+
+def binomial_table(n: int, share: float) -> np.ndarray:
+    """Probabilities [n+1] of every number of successes in n episodes."""
+    counts, logs = np.arange(n + 1), log_factorials(n)
+    ways = logs[n] - logs - logs[::-1]
+    return np.exp(ways + times_log(counts, share) + times_log(n - counts, 1 - share))
+
+
+def _likely(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The counts that can be expected of n episodes, and their probabilities."""
+    mass = binomial_table(n, share)
+    likely = np.flatnonzero(mass > NEGLIGIBLE)
+    return likely, mass[likely]
 
 
 @dataclass(frozen=True)
@@ -127,3 +179,21 @@ def detectable_gap(
 def _both(oracle: float, learned: float, phi: float) -> float:
     """Probability that both arms of a pair succeed."""
     return oracle * learned + phi * (oracle * (1 - oracle) * learned * (1 - learned)) ** 0.5
+
+
+def expected_half_width(oracle: float, learned: float, n: int) -> float:
+    """Half-width of the 95% interval when n episodes per arm show exactly these rates."""
+    low, high = agresti_caffo(oracle * n, n, learned * n, n)
+    return float(high - low) / 2
+
+
+def episodes_for_half_width(oracle: float, learned: float, half_width: float) -> int | None:
+    """The fewest episodes per arm whose interval is that narrow; None where 100,000 are too few."""
+    require(0 < half_width < 1, "a half-width must lie in (0, 1)", half_width)
+    if expected_half_width(oracle, learned, LARGEST_SAMPLE) > half_width:
+        return None
+    low, high = 0, LARGEST_SAMPLE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if expected_half_width(oracle, learned, middle) <= half_width else (middle, high)
+    return high

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from wmel.contract.abilities import able
 from wmel.contract.environment import Environment, Perturbable, RollsStates
-from wmel.models.rollout import step_by_step
-from wmel.planners.uniform import uniform_actions
+from wmel.models.imagine import step_by_step
+from wmel.parts import able
+from wmel.planners.distributions import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, compared, findings
 

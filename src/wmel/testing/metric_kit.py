@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.contract.metric import Metric
-from wmel.schema import EpisodeTable, blank_columns
+from wmel.schema import EpisodeTable, Metric, blank_columns
 from wmel.stats.estimate import Estimate
 from wmel.testing.findings import Finding, findings
 

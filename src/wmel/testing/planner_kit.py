@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from wmel.contract.environment import Box, Finite, Space
 from wmel.contract.planner import CandidateCosts, Plan, Planner, PlanningProblem, Remainder
-from wmel.contract.spaces import Box, Finite, Space
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, findings
 

@@ -9,9 +9,8 @@ from wmel.arrays import Array, as_like, to_numpy
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModel
-from wmel.models.imagined_cost import model_input
-from wmel.models.rollout import decoded, rollout, step_by_step
-from wmel.planners.uniform import uniform_actions
+from wmel.models.imagine import decoded, model_input, rollout, step_by_step
+from wmel.planners.distributions import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.environment_kit import walked_states
 from wmel.testing.findings import Finding, compared, findings

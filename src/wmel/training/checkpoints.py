@@ -1,6 +1,8 @@
-"""Checkpoints: weights as safetensors and a card as JSON, in a folder of their own."""
+"""Checkpoints: weights and a card that describes them, written, checked, restored and moved to a device."""
 
 import json
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,100 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from wmel.analysis.scorecard import coverage
+from wmel.catalog import TRAINERS
+from wmel.contract.environment import Box, Environment, Finite
+from wmel.contract.trainer import Trainer
 from wmel.errors import BadInput, CannotWrite, described
+from wmel.errors import described as describe_error
 from wmel.files import write_whole
+from wmel.machine import versions_in_use
+from wmel.training.data import Collected
+from wmel.training.fit import Fitted
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
+
+
+def current(device: torch.device) -> AbstractContextManager[object]:
+    """While graphs and streams are made on a device: torch makes them on the current one."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def usable_device(name: str) -> torch.device:
+    """The device of a name; one that is not here is refused."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise BadInput(f"no device is called {name!r}; known: cpu, cuda, cuda:1") from None
+    if device.type not in ("cpu", "cuda"):
+        raise BadInput(f"wmel plans on cpu and cuda, not on {name!r}")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise BadInput(f"{name} was asked for, and torch sees {torch.cuda.device_count()} CUDA devices here")
+    return device
+
+
+def card_of(
+    environment: Environment,
+    collected: Collected,
+    trainer: Any,
+    fitted: Fitted,
+    errors: dict[str, Any],
+) -> dict[str, Any]:
+    """The card of a model that a trainer fitted to collected data."""
+    spec, data, recorded = environment.spec, collected.training, collected.held_out
+    seen = coverage(spec.observation, data.observations)
+    return {
+        "model": {"kind": trainer.kind, **trained_for(environment), **trainer.described},
+        "environment": spec.name,
+        "init": spec.init,
+        "data": {
+            "transitions": len(data),
+            "episodes": collected.episodes,
+            "sha256": data.sha256,
+            "held_out_transitions": 0 if recorded is None else int(recorded["steps"].sum()),
+        },
+        "coverage": None if seen is None else asdict(seen),
+        "errors": errors,
+        "fit": {
+            **trainer.fitting,
+            "epochs_taken": fitted.epochs,
+            "interrupted": fitted.interrupted,
+            "seconds": round(fitted.seconds, 3),
+        },
+        "versions": versions_in_use(),
+    }
+
+
+def trained_for(environment: Environment) -> dict[str, Any]:
+    """What of an environment a model depends on."""
+    spec = environment.spec
+    space = spec.actions
+    bounds = [space.low.tolist(), space.high.tolist()] if isinstance(space, Box) else None
+    values = space.values.tolist() if isinstance(space, Finite) and space.values is not None else None
+    names = list(space.names) if isinstance(space, Finite) else None
+    actions = {"names": names, "values": values, "bounds": bounds}
+    repeat = {} if spec.action_repeat == 1 else {"action_repeat": spec.action_repeat}
+    return {"environment": spec.name, "observation": list(spec.observation), "actions": actions, **repeat}
+
+
+def check_trained_for(environment: Environment, described: dict[str, Any]) -> None:
+    """Refuse an environment that differs from the one a card describes."""
+    check_action_repeat(environment, described)
+    for name, wanted in trained_for(environment).items():
+        if described.get(name) != wanted:
+            raise BadInput(
+                f"the checkpoint was trained on {described.get('environment')}, and this is {environment.spec.name}: "
+                f"its {name} is {described.get(name)}, here it is {wanted}"
+            )
+
+
+def check_action_repeat(environment: Environment, described: dict[str, Any]) -> None:
+    """Refuse an environment whose decisions are of other length than those a card describes; none said means 1."""
+    then, now = described.get("action_repeat") or 1, environment.spec.action_repeat
+    if then != now:
+        way_out = "leave out --action-repeat" if then == 1 else f"add --action-repeat {then}"
+        raise BadInput(f"the checkpoint was trained with action repeat {then}; here it is {now}: {way_out}")
 
 
 def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[str, Any]) -> None:
@@ -105,3 +196,60 @@ def read_card(folder: Path) -> dict[str, Any]:
 def _folder(given: Path) -> Path:
     """Of a checkpoint that may be given by its card."""
     return given.parent if given.name == CARD else given
+
+
+def restore(folder: Path, environment: Environment, device: str = "cpu", rollout: str | None = None) -> Any:
+    """The model of a checkpoint, on a device, for an environment it was trained on or one that observes the same.
+
+    `rollout` says how it imagines, where its kind has a choice.
+    """
+    where = usable_device(device)
+    weights, card = read_checkpoint(folder)
+    described = card["model"]
+    kind = trainer_class(described, folder)
+    try:
+        trainer = kind.of_card(described)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the card of {folder} describes no {described['kind']}: {describe_error(error)}") from error
+    trainer.check(environment, described)
+    for key, values in weights.items():
+        if not values.isfinite().all():
+            raise BadInput(f"the weights in {folder} are broken: {key} has numbers that are NaN or infinite")
+    try:
+        network = trainer.blank(environment)
+        network.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the card of {folder} describes no {described['kind']}: {describe_error(error)}") from error
+    except RuntimeError as error:
+        raise BadInput(f"the weights in {folder} do not fit the card beside them: {_first_line(error)}") from error
+    return choose_rollout(trainer.model(environment, network.to(where)), kind, described["kind"], rollout)
+
+
+def untrained(environment: Environment, trainer: Trainer, device: str = "cpu", rollout: str | None = None) -> Any:
+    """A model as large as the one a trainer makes, on a device, that imagines in the same way."""
+    how = trainer.resolve(environment)
+    network = how.blank(environment).to(usable_device(device))
+    return choose_rollout(how.model(environment, network), how, TRAINERS.name_of(how) or "", rollout)
+
+
+def trainer_class(described: dict[str, Any], folder: Path) -> Any:
+    """The trainer that makes models of the kind a card describes."""
+    name = described.get("kind")
+    if not isinstance(name, str) or not TRAINERS.has(name):
+        raise BadInput(f"{folder} holds a model of kind {name!r}; known: {', '.join(TRAINERS.parts)}")
+    return TRAINERS.load(name)
+
+
+def choose_rollout(model: Any, trainer: Any, kind: str, rollout: str | None) -> Any:
+    """A model that imagines in one of the ways of its kind; None: as it is."""
+    if rollout is None:
+        return model
+    if not trainer.rollouts:
+        raise BadInput(f"a model of kind {kind} imagines in one way: leave out rollout {rollout!r}")
+    if rollout not in trainer.rollouts:
+        raise BadInput(f"a model of kind {kind} has no rollout {rollout!r}; known: {', '.join(trainer.rollouts)}")
+    return replace(model, rollout_way=rollout)
+
+
+def _first_line(error: RuntimeError) -> str:
+    return " ".join(str(error).split("\n")[1:2] or [str(error)]).strip()

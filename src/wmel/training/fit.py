@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from wmel.errors import BadInput
-from wmel.threads import limited_to
+from wmel.machine import limited_to
 
 Settings = Any  # a resolved FittedTrainer: its settings of the fit are no longer None
 

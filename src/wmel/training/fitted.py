@@ -13,9 +13,8 @@ from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
 from wmel.policies.mixture import exploration
-from wmel.training.card import check_trained_for, trained_for
-from wmel.training.checkpoints import refuse_another, write_checkpoint
-from wmel.training.collect import Collected, collect, every_transition
+from wmel.training.checkpoints import check_trained_for, refuse_another, trained_for, write_checkpoint
+from wmel.training.data import Collected, collect, every_transition
 from wmel.training.stored_episodes import EpisodesFolder
 
 ALL, STORED = "all", "stored"  # collected: every transition there is; episodes that were played before

@@ -9,23 +9,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from wmel.contract.abilities import able
-from wmel.contract.environment import Enumerable, Environment
-from wmel.contract.spaces import Finite
+from wmel.contract.environment import Enumerable, Environment, Finite
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
+from wmel.models.imagine import step_by_step
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.models.rollout import step_by_step
-from wmel.parts import setting
-from wmel.training.card import card_of
-from wmel.training.collect import Collected, gives_reward
-from wmel.training.errors import observation_errors, reward_errors
+from wmel.parts import able, setting
+from wmel.training.checkpoints import card_of
+from wmel.training.data import Collected, Transitions, gives_reward, network_input, windows_of
+from wmel.training.evaluate import observation_errors, reward_errors
 from wmel.training.fit import Samples, fit
 from wmel.training.fitted import ALL, FittedTrainer
-from wmel.training.mlp import FIT_OF_GRIDS
-from wmel.training.networks import WIDEST, action_width, check_hidden, set_scale
-from wmel.training.transitions import Transitions, network_input
-from wmel.training.windows import windows_of
+from wmel.training.mlp import FIT_OF_GRIDS, WIDEST, action_width, check_hidden, set_scale
 
 CONTROL = {"collect": "random", "epochs": 80, "batch": 256, "learning_rate": 6e-3, "decay": True, "held_out": 0.1}
 GRID = {"collect": ALL, **FIT_OF_GRIDS}

@@ -1,4 +1,4 @@
-"""mlp: an MLP that predicts the next observation."""
+"""Train an MLP that predicts the next observation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,26 +6,42 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn.functional import mse_loss
 
-from wmel.contract.abilities import able
-from wmel.contract.environment import Enumerable, Environment
-from wmel.contract.spaces import Finite
+from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.trainer import Trained
+from wmel.errors import require
 from wmel.models.mlp import MLP, MLPModel
-from wmel.parts import setting
-from wmel.training.card import card_of
-from wmel.training.collect import Collected
-from wmel.training.errors import observation_errors
+from wmel.parts import able, setting
+from wmel.training.checkpoints import card_of
+from wmel.training.data import Collected, Transitions, network_input
+from wmel.training.evaluate import observation_errors
 from wmel.training.fit import Samples, fit
 from wmel.training.fitted import ALL, FittedTrainer
-from wmel.training.networks import WIDEST, action_width, check_hidden, set_scale
-from wmel.training.transitions import Transitions, network_input
 
+WIDEST = 16_384
+SMALLEST_SCALE = 1e-6  # of a component that hardly ever changes
 CONTROL = {"collect": "random", "hidden": (64, 64), "rounded": False}
 FIT_OF_CONTROL = {"epochs": 200, "batch": 256, "learning_rate": 1e-3, "decay": False, "held_out": 0.1}
 FIT_OF_GRIDS = {"epochs": 800, "batch": 1 << 20, "learning_rate": 1e-2, "decay": False, "held_out": 0.0}  # one batch
 GRID = {"collect": ALL, "hidden": (32, 32), "target": "delta", "rounded": True, **FIT_OF_GRIDS}
+
+
+def check_hidden(widths: tuple[int, ...] | None) -> None:
+    """Refuse a network without a hidden layer."""
+    require(widths is None or len(widths) > 0, "hidden must name the width of at least one layer", widths)
+
+
+def action_width(space: Space) -> int:
+    """Numbers of an action as a network takes it: finite ones are one-hot."""
+    return space.count if isinstance(space, Finite) else space.width
+
+
+def set_scale(network: nn.Module, name: str, numbers: np.ndarray) -> None:
+    """Give a network the mean and the standard deviation of rows [T,...], as its `name`_centre and `name`_scale."""
+    getattr(network, f"{name}_centre").copy_(torch.as_tensor(numbers.mean(axis=0)))
+    getattr(network, f"{name}_scale").copy_(torch.as_tensor(numbers.std(axis=0).clip(SMALLEST_SCALE)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,7 @@ from safetensors.numpy import load_file, save
 
 from wmel.errors import BadInput, CannotWrite, require_whole
 from wmel.files import write_whole
-from wmel.training.collect import Collected
-from wmel.training.transitions import Transitions
+from wmel.training.data import Collected, Transitions
 
 DESCRIPTION, ROUND = "episodes.json", "round-{:05d}.safetensors"
 PARTS = ("observations", "actions", "rewards")

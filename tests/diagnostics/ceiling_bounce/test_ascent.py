@@ -3,8 +3,7 @@ import pytest
 
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.diagnostics.ceiling_bounce.ascent import ITERATIONS, RATE, ascents
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, FIRST_ORDER
+from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, FIRST_ORDER, ITERATIONS, RATE, ascents
 
 NAMES = [one.name for one in ESTIMATORS]
 

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.diagnostics.ceiling_bounce.landscape import STEP, landscape
+from wmel.diagnostics.ceiling_bounce.problem import STEP, landscape
 
 SIGMA = 0.03
 TABLE = [  # speed, contact from, to, jump up, best before it, best of all

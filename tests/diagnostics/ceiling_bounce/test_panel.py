@@ -5,10 +5,9 @@ import pytest
 
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.diagnostics.ceiling_bounce.ascent import ascents
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, LAUNCHES, SIGMA
-from wmel.diagnostics.ceiling_bounce.landscape import landscape
+from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, LAUNCHES, SIGMA, ascents
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, STEPS, Reading, panel
+from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
 

@@ -4,8 +4,8 @@ import torch
 
 from tests.diagnostics.esnr.test_result import result
 from tests.diagnostics.esnr.worlds import linear, quadratic, still
-from wmel.diagnostics.esnr.alignment import TrueGradient, alignment, cosines
 from wmel.diagnostics.esnr.measure import esnr, true_gradient
+from wmel.diagnostics.esnr.result import TrueGradient, alignment, cosines
 from wmel.errors import BadInput
 from wmel.models.pair import PairModel
 

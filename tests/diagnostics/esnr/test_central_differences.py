@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from wmel import Oracle, catalog
-from wmel.contract.spaces import Box
-from wmel.diagnostics.esnr.central_differences import LARGE, SMALL
+from wmel.contract.environment import Box
+from wmel.diagnostics.esnr.estimators import LARGE, SMALL
 from wmel.diagnostics.esnr.measure import esnr, true_gradient
-from wmel.diagnostics.observations import fresh_observations
+from wmel.diagnostics.states import fresh_observations
 from wmel.errors import BadInput
 from wmel.models.pair import PairModel
 

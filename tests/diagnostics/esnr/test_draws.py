@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.diagnostics.esnr.worlds import NOWHERE, assert_moments, linear, still
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.errors import BadInput
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.diagnostics.esnr.worlds import NOWHERE, LinearQuadratic, assert_moments, linear, quadratic, still, tensor
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Finite
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.errors import BadInput
 from wmel.models.pair import PairModel

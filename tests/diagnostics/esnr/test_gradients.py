@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.diagnostics.esnr.gradients import Gradients, gathered, is_flat
+from wmel.diagnostics.esnr.estimators import Gradients, gathered, is_flat
 
 
 def part(count, out_of_range=0.0, elites=None) -> Gradients:

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from wmel import catalog
-from wmel.contract.spaces import Finite
-from wmel.diagnostics.esnr.alignment import alignment
+from wmel.contract.environment import Finite
 from wmel.diagnostics.esnr.measure import esnr, true_gradient
-from wmel.diagnostics.observations import fresh_observations
+from wmel.diagnostics.esnr.result import alignment
+from wmel.diagnostics.states import fresh_observations
 from wmel.errors import BadInput, BadModel
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.models.mlp import MLP, MLPModel

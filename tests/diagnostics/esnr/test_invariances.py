@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.diagnostics.esnr.worlds import quadratic
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box
 from wmel.diagnostics.esnr.measure import esnr
 
 CENTRE = np.array([0.6, -0.3, 0.9])

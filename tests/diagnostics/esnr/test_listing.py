@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from wmel.diagnostics.esnr.listing import compute_esnr
+from wmel.diagnostics.esnr.measure import compute_esnr
 from wmel.errors import BadInput
 
 

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from tests.diagnostics.esnr.worlds import LinearQuadratic, linear, quadratic, still
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box
 from wmel.diagnostics.esnr.measure import esnr
-from wmel.diagnostics.observations import given_observations
+from wmel.diagnostics.states import given_observations
 from wmel.errors import BadInput, BadModel
 from wmel.models.mlp import MLP, MLPModel
-from wmel.objectives.upright import SmoothUpright
+from wmel.objectives import SmoothUpright
 
 METHODS = ["fog", "zog", "cem"]
 PLACES = np.random.default_rng(0).normal(size=(5, 4))

@@ -4,14 +4,14 @@ import torch
 
 from tests.diagnostics.esnr.worlds import NOWHERE, assert_moments, linear, still
 from wmel import catalog
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box
 from wmel.diagnostics.esnr.measure import esnr
-from wmel.diagnostics.esnr.question import blocks
+from wmel.diagnostics.esnr.problem import blocks
 from wmel.errors import BadInput
 from wmel.models.mlp import MLP, MLPModel
 from wmel.models.oracle import Oracle
 from wmel.models.pair import PairModel
-from wmel.objectives.upright import SmoothUpright
+from wmel.objectives import SmoothUpright
 
 SAMPLES = 100_000
 MANY = {"samples": SAMPLES, "rows": SAMPLES}

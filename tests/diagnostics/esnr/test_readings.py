@@ -5,7 +5,7 @@ import pytest
 
 from wmel import catalog
 from wmel.diagnostics.esnr.readings import read_models, sittings
-from wmel.diagnostics.observations import fresh_observations
+from wmel.diagnostics.states import fresh_observations
 from wmel.models.oracle import Oracle
 
 SMALL = {"samples": 6, "horizon": 4, "population": 6, "elites": 2}

@@ -4,10 +4,10 @@ import torch
 from scipy.stats import ortho_group
 
 from tests.diagnostics.esnr.worlds import quadratic, still
-from wmel.diagnostics.esnr.gradients import Gradients
+from wmel.diagnostics.esnr.estimators import Gradients
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.result import Esnr, esnr_difference
-from wmel.diagnostics.esnr.settings import EsnrSettings
+from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.errors import BadInput
 from wmel.stats.bootstrap import cluster_bootstrap
 

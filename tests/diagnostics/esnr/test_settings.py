@@ -1,6 +1,6 @@
 import pytest
 
-from wmel.diagnostics.esnr.settings import EsnrSettings
+from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.errors import BadInput
 
 

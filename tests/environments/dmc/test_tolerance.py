@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.environments.dmc.their_environment import suite  # noqa: F401 - imported quietly there
-from wmel.environments.dmc.tolerance import tolerance
+from wmel.environments.dmc.formula import tolerance
 
 from dm_control.utils import rewards  # isort: skip
 

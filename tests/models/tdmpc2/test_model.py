@@ -6,18 +6,17 @@ import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, layers, meant, random_network, under
 from wmel import catalog
-from wmel.contract.abilities import able
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import RewardsItself, ValuesItself
-from wmel.models.imagined_cost import ImaginedCost
-from wmel.models.rollout import rollout
+from wmel.machine import limited_to
+from wmel.models.imagine import ImaginedCost, rollout
+from wmel.models.tdmpc2.layers import expected
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.models.tdmpc2.network import SIZES, Tasks
-from wmel.models.tdmpc2.two_hot import expected
-from wmel.objectives.upright import Upright
+from wmel.objectives import Upright
+from wmel.parts import able
 from wmel.testing import check_world_model, failures
-from wmel.threads import limited_to
 
 WAYS = ("latent", "decoded")
 OBSERVATION, ACTION = 5, 2

@@ -6,8 +6,8 @@ import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, layers, mish, random_network, relu, simplices, under
 from wmel.errors import BadInput
+from wmel.models.tdmpc2.layers import expected
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, Shape, Tasks
-from wmel.models.tdmpc2.two_hot import expected
 
 OBSERVATION, ACTION = 5, 2
 

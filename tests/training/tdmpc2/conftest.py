@@ -2,7 +2,7 @@
 
 import pytest
 
-from wmel.threads import limited_to
+from wmel.machine import limited_to
 
 
 @pytest.fixture(autouse=True)

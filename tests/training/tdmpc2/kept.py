@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from tests.training.tdmpc2.point import Point
 from wmel.training.checkpoints import WEIGHTS
-from wmel.training.tdmpc2.keeper import Keeper
+from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

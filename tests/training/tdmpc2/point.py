@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.contract.environment import EnvironmentSpec
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box, EnvironmentSpec
 
 LOW, HIGH = -1.0, 3.0  # neither from -1 to 1 nor around 0
 

@@ -9,10 +9,9 @@ from tests.training.tdmpc2.test_official import published
 from wmel import catalog
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, Tasks
-from wmel.training.checkpoints import write_checkpoint
-from wmel.training.restore import restore
-from wmel.training.tdmpc2.convert import converted
+from wmel.training.checkpoints import restore, write_checkpoint
 from wmel.training.tdmpc2.finish import stored_weights
+from wmel.training.tdmpc2.official import converted
 
 CPU = torch.device("cpu")
 

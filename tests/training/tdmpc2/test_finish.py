@@ -9,14 +9,11 @@ import torch
 from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, finished, same_weights, weights_of
 from wmel.closed_loop.run import episode_seeds
 from wmel.errors import BadInput
-from wmel.threads import limited_to
-from wmel.training.checkpoints import WEIGHTS, read_card
-from wmel.training.restore import restore
-from wmel.training.seeds import TRAINING
-from wmel.training.tdmpc2.decoder import decoder_pairs
-from wmel.training.tdmpc2.finish import DECODER_EPISODES, networks_for, round_to_half
-from wmel.training.tdmpc2.online import STARTS
-from wmel.training.tdmpc2.play import played
+from wmel.machine import limited_to
+from wmel.training.checkpoints import WEIGHTS, read_card, restore
+from wmel.training.data import TRAINING
+from wmel.training.tdmpc2.finish import DECODER_EPISODES, decoder_pairs, networks_for, round_to_half
+from wmel.training.tdmpc2.online import STARTS, played
 from wmel.training.tdmpc2.train import MEASURED_EPISODES
 
 BUFFERS = {"low", "high", "discount"}

@@ -8,7 +8,7 @@ import torch
 
 from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel.closed_loop.run import episode_seeds
-from wmel.training.seeds import TRAINING
+from wmel.training.data import TRAINING
 from wmel.training.tdmpc2.finish import DECODER_EPISODES
 from wmel.training.tdmpc2.online import STARTS
 from wmel.training.tdmpc2.train import MEASURED_EPISODES, train_tdmpc2

@@ -25,14 +25,12 @@ from tests.training.tdmpc2.kept import (
 )
 from tests.training.tdmpc2.test_train import Breaking
 from wmel.errors import BadInput
-from wmel.threads import limited_to
-from wmel.training.checkpoints import read_card
-from wmel.training.restore import restore
+from wmel.machine import limited_to
+from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import ROUND
-from wmel.training.tdmpc2.keeper import Keeper
 from wmel.training.tdmpc2.online import Diverged, Training
+from wmel.training.tdmpc2.resume import FILE, Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
-from wmel.training.tdmpc2.unfinished import FILE
 
 CHECKPOINTS = 4
 STOPS = (1, 2, 6, 15)  # fifteen to the power of a third is 2.47

@@ -8,9 +8,9 @@ import torch
 
 from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, stopped
 from wmel.errors import BadInput
-from wmel.training.tdmpc2.keeper import Keeper
-from wmel.training.tdmpc2.memory import enough_memory
 from wmel.training.tdmpc2.offline import train_tdmpc2_offline
+from wmel.training.tdmpc2.replay import enough_memory
+from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
 
 PETA = 10**15

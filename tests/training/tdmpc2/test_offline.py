@@ -22,15 +22,13 @@ from tests.training.tdmpc2.kept import (
 )
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.threads import limited_to
-from wmel.training.checkpoints import read_card
-from wmel.training.restore import restore
+from wmel.machine import limited_to
+from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import Episodes, EpisodesFolder
-from wmel.training.tdmpc2.keeper import Keeper
 from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_LOOKS, OfflineTraining, train_tdmpc2_offline
 from wmel.training.tdmpc2.online import Diverged
+from wmel.training.tdmpc2.resume import FILE, Keeper
 from wmel.training.tdmpc2.trainer import discount_of
-from wmel.training.tdmpc2.unfinished import FILE
 
 SHORT = replace(SETTINGS, updates=7)
 CHECKPOINTS, STOPS = 3, (1, 3, 7)

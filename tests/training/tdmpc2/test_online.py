@@ -8,9 +8,9 @@ import torch
 from tests.testing.wrapped import Wrapped
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES_PER_SEED
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box
 from wmel.errors import BadInput, BadStep
-from wmel.training.tdmpc2.diverged import Diverged
+from wmel.training.tdmpc2.learner import Diverged
 from wmel.training.tdmpc2.online import STARTS, Training
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

@@ -7,7 +7,7 @@ import torch
 from tests.models.tdmpc2.by_hand import random_network
 from tests.training.tdmpc2.test_online import Wider, swingup
 from wmel.models.tdmpc2.model import Decoded
-from wmel.training.tdmpc2.play import played
+from wmel.training.tdmpc2.online import played
 
 LENGTH = 9
 SEEDS = np.array([3, 11, 40])

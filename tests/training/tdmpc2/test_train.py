@@ -12,11 +12,9 @@ from tests.testing.wrapped import Wrapped
 from tests.training.tdmpc2.test_online import CPU, ENVS, LENGTH, swingup
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.threads import limited_to
-from wmel.training.checkpoints import read_card, read_checkpoint, write_checkpoint
-from wmel.training.restore import restore
-from wmel.training.tdmpc2.online import Diverged
-from wmel.training.tdmpc2.play import played
+from wmel.machine import limited_to
+from wmel.training.checkpoints import read_card, read_checkpoint, restore, write_checkpoint
+from wmel.training.tdmpc2.online import Diverged, played
 from wmel.training.tdmpc2.train import BEST, LAST, train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

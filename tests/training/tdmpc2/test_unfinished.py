@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from wmel.errors import BadInput, CannotWrite
-from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.unfinished import FILE, Unfinished
+from wmel.training.tdmpc2.draws import Moment
+from wmel.training.tdmpc2.resume import FILE, Unfinished
 
 ASKED = {
     "model": {"environment": "point", "observation": ["place"], "init": None},

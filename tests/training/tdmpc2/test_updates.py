@@ -8,9 +8,8 @@ import torch
 
 from tests.training.tdmpc2.kept import CPU, SETTINGS
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.learner import Learner
+from wmel.training.tdmpc2.learner import Learner, Updates
 from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.updates import Updates
 
 
 def updates() -> Updates:

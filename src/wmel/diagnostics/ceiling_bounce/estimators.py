@@ -1,19 +1,23 @@
-"""The estimators that are compared, each with 64 launches per step of an ascent."""
+"""Gradient estimators on the ceiling bounce, and gradient ascent with them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from wmel.diagnostics.ceiling_bounce.problem import launch_model
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.result import Esnr
-from wmel.diagnostics.esnr.settings import FEWEST_SAMPLES
-from wmel.threads import arrays_on_few
+from wmel.diagnostics.esnr.sampling import FEWEST_SAMPLES
+from wmel.machine import arrays_on_few
 
 LAUNCHES = 64  # per step of an ascent, whatever estimator makes use of them
 SIGMA = 0.03  # radians
 AT_A_TIME = 1 << 16
+ITERATIONS = 20
+RATE = 0.05  # of Adam
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Estimator:
 
 
 FIRST_ORDER = Estimator("FoG", "fog")
+
+
 ESTIMATORS = (
     FIRST_ORDER,
     Estimator("CEM 8/64", "cem", {"elites": 8}),
@@ -61,3 +67,17 @@ ESTIMATORS = (
     Estimator("ZoG no baseline", "zog", {"baseline": "none"}),
     Estimator("MPPI", "cem", {"elites": LAUNCHES, "temperature": 1.0}),
 )
+
+
+def ascents(
+    estimator: Estimator, speed: float, seeds: int, progress: Callable[[float], None] = lambda iterations: None
+) -> np.ndarray:
+    """Angles from 0 on: [iterations + 1, seeds]; seeds do not know each other, as Adam works number by number."""
+    angles = torch.zeros(seeds, dtype=torch.float64)
+    adam, path = torch.optim.Adam([angles], lr=RATE, maximize=True), [np.zeros(seeds)]
+    for iteration in range(ITERATIONS):
+        angles.grad = torch.as_tensor(estimator.step(speed, path[-1], moment=1 + iteration))
+        adam.step()
+        path.append(angles.numpy().copy())
+        progress(1)
+    return np.stack(path)

@@ -6,14 +6,21 @@ from functools import cached_property
 
 import numpy as np
 
-from wmel.diagnostics.ceiling_bounce.ascent import ITERATIONS, ascents
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, FIRST_ORDER, LAUNCHES, SIGMA, Estimator
-from wmel.diagnostics.ceiling_bounce.landscape import Landscape, landscape
+from wmel.diagnostics.ceiling_bounce.estimators import (
+    ESTIMATORS,
+    FIRST_ORDER,
+    ITERATIONS,
+    LAUNCHES,
+    SIGMA,
+    Estimator,
+    ascents,
+)
+from wmel.diagnostics.ceiling_bounce.problem import Landscape, landscape
 from wmel.errors import BadInput, is_number, require, require_whole
 from wmel.stats.estimate import Estimate
-from wmel.stats.mean import mean_normal
-from wmel.stats.spearman import spearman
-from wmel.stats.wilson import wilson
+from wmel.stats.means import mean_normal
+from wmel.stats.proportions import wilson
+from wmel.stats.ranks import spearman
 
 ANGLES = np.round(np.linspace(-0.2, 1.2, 141), 2)  # radians
 REACHED = 0.95  # of the height that can be

@@ -1,5 +1,9 @@
-"""The launch itself: how far a ball flies that may bounce off a ceiling, as differentiable torch code."""
+"""The ceiling bounce: its dynamics, and the landscape of its objective."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 import torch
 
 from wmel.arrays import Array
@@ -8,6 +12,9 @@ from wmel.models.pair import PairModel
 GRAVITY = 9.81  # m/s^2, downwards
 CEILING_START, CEILING_END, CEILING_HEIGHT = 1.0, 2.5, 0.5  # metres
 RESTITUTION = 0.5
+STEP = 2e-5  # radians between angles; a jump is out of place by at most that
+REACH = 1.5  # radians to either side of the horizon: 20 steps of Adam go 1.2 at most
+TAILS = 8  # deviations of noise that are counted
 
 
 def distances(angles: torch.Tensor, speed: float) -> torch.Tensor:
@@ -49,3 +56,106 @@ def _upward_speed_at_ceiling(up: torch.Tensor) -> torch.Tensor:
 def _spare(up: torch.Tensor) -> torch.Tensor:
     """The square of the upward speed that is left at the height of the ceiling; below 0 it is not reached."""
     return up**2 - 2 * GRAVITY * CEILING_HEIGHT
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """Distances of one launch speed at n angles, and whether the ball meets the ceiling there."""
+
+    speed: float
+    sigma: float  # of the noise on the angle
+    angles: np.ndarray  # [n]
+    distances: np.ndarray  # [n]
+    contact: np.ndarray  # [n] bool
+
+    @property
+    def best(self) -> float:
+        """The longest distance."""
+        return float(self.distances.max())
+
+    @cached_property
+    def best_smoothed(self) -> float:
+        """The longest mean distance under noise, J*: the most that an ascent can come to."""
+        return float(self._smoothed.max())
+
+    @property
+    def best_angle(self) -> float:
+        return float(self.angles[self.distances.argmax()])
+
+    @cached_property
+    def contact_interval(self) -> tuple[float, float] | None:
+        """The angles at which the ball meets the ceiling, which is one interval; None at low speeds."""
+        place = self._contact_ends
+        return None if place is None else (float(self.angles[place[0]]), float(self.angles[place[1]]))
+
+    @property
+    def jump_up(self) -> float | None:
+        """Metres gained by clearing the leading edge, at the end of the contact."""
+        ends = self._contact_ends
+        return None if ends is None else float(self.distances[ends[1] + 1] - self.distances[ends[1]])
+
+    @property
+    def change_at_contact(self) -> float | None:
+        """Metres gained at its start: next to none where it starts by grazing, a fall beyond 8.43 m/s."""
+        ends = self._contact_ends
+        return None if ends is None else float(self.distances[ends[0]] - self.distances[ends[0] - 1])
+
+    @property
+    def best_before_contact(self) -> float | None:
+        """The longest distance of flatter launches: where an ascent that cannot jump ends."""
+        ends = self._contact_ends
+        return None if ends is None else float(self.distances[: ends[0]].max())
+
+    def smoothed_at(self, angles: np.ndarray) -> np.ndarray:
+        """The mean distance under noise around angles [...]: what every estimator climbs"""
+        return np.interp(angles, self.angles, self._smoothed)
+
+    def slope_at(self, angles: np.ndarray) -> np.ndarray:
+        """The gradient of that mean at angles [...], jumps included: the true one"""
+        return np.interp(angles, self.angles, self._slopes)
+
+    def near_contact(self, angles: np.ndarray, deviations: float = 2) -> np.ndarray:
+        """Which of the angles [...] lie in the contact interval or so many deviations of noise beside it: bool"""
+        if self.contact_interval is None:
+            return np.zeros(np.shape(angles), bool)
+        low, high = self.contact_interval
+        return (angles >= low - deviations * self.sigma) & (angles <= high + deviations * self.sigma)
+
+    @cached_property
+    def _contact_ends(self) -> tuple[int, int] | None:
+        found = np.flatnonzero(self.contact)
+        return (int(found[0]), int(found[-1])) if len(found) else None
+
+    @cached_property
+    def _smoothed(self) -> np.ndarray:
+        return _convolved(self.distances, self._kernel[1])
+
+    @cached_property
+    def _slopes(self) -> np.ndarray:
+        """By the score: E[J(theta + noise) noise] / sigma^2, which holds across jumps."""
+        noise, weights = self._kernel
+        return _convolved(self.distances, weights * noise / self.sigma**2)
+
+    @property
+    def _kernel(self) -> tuple[np.ndarray, np.ndarray]:
+        """Noise on the grid of angles, and the probability of each."""
+        count = round(TAILS * self.sigma / STEP)
+        noise = STEP * np.arange(-count, count + 1)
+        weights = np.exp(-0.5 * (noise / self.sigma) ** 2)
+        return noise, weights / weights.sum()
+
+
+def landscape(speed: float, sigma: float) -> Landscape:
+    """The landscape of a launch speed."""
+    count = round(REACH / STEP)
+    angles = STEP * np.arange(-count, count + 1)
+    tensor = torch.as_tensor(angles)
+    return Landscape(speed, sigma, angles, distances(tensor, speed).numpy(), meets_ceiling(tensor, speed).numpy())
+
+
+def _convolved(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """sum_k weights[k] values[i + k], k from minus to plus half the weights: [n]; the ends are not to be used."""
+    size = len(values) + len(weights) - 1
+    product = np.fft.rfft(values, size) * np.fft.rfft(weights[::-1], size)
+    first = len(weights) // 2
+    return np.fft.irfft(product, size)[first : first + len(values)]

@@ -8,19 +8,18 @@ from typing import Any, Literal
 
 from wmel import catalog
 from wmel.contract.cell import ORACLE
-from wmel.contract.environment import Environment
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Environment, Finite
 from wmel.control_suite import WITH_LEVELS
-from wmel.diagnostics.esnr.alignment import TrueGradient, alignment
 from wmel.diagnostics.esnr.measure import METHODS, esnr, true_gradient
 from wmel.diagnostics.esnr.readings import Reading, Readings, readings_data, sittings
-from wmel.diagnostics.esnr.settings import EsnrSettings
-from wmel.diagnostics.observations import Observations, fresh_observations
+from wmel.diagnostics.esnr.result import TrueGradient, alignment
+from wmel.diagnostics.esnr.sampling import EsnrSettings
+from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 from wmel.parts import setting
 from wmel.policies.mixture import acting_itself, exploration
-from wmel.policies.own_model import adapted_model
+from wmel.policies.planning import adapted_model
 
 EPISODE_STEPS = 200
 BY_PAPER = ("actions", "credit", "baseline")  # which the paper fixes

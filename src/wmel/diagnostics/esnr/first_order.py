@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 from wmel.arrays import namespace_of
-from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions
-from wmel.diagnostics.esnr.gradients import Gradients, is_flat
-from wmel.diagnostics.esnr.question import Question, flat, rows_of
+from wmel.diagnostics.esnr.estimators import Gradients, is_flat
+from wmel.diagnostics.esnr.problem import Question, flat, rows_of
+from wmel.diagnostics.esnr.sampling import CategoricalActions, GaussianActions
 from wmel.errors import BadInput, BadModel
 from wmel.randomness import Streams
 

@@ -1,4 +1,4 @@
-"""esnr: the expected signal-to-noise ratio of policy gradients through a model."""
+"""ESNR of one model at given observations, as a function and as the paper's pseudo-code."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,23 +9,19 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmel.contract.abilities import able
+from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.spaces import Box, Space
 from wmel.contract.world_model import Imagines, WorldModel
-from wmel.diagnostics.esnr.alignment import TrueGradient
-from wmel.diagnostics.esnr.central_differences import central_differences
-from wmel.diagnostics.esnr.draws import CategoricalActions, GaussianActions, action_draw
-from wmel.diagnostics.esnr.elite_mean import elite_mean
-from wmel.diagnostics.esnr.gradients import Gradients, gathered
-from wmel.diagnostics.esnr.question import Question, blocks, question
-from wmel.diagnostics.esnr.result import Esnr
-from wmel.diagnostics.esnr.settings import EsnrSettings
-from wmel.diagnostics.esnr.zeroth_order import zeroth_order
-from wmel.diagnostics.observations import Observations, given_observations
+from wmel.diagnostics.esnr.estimators import Gradients, central_differences, elite_mean, gathered, zeroth_order
+from wmel.diagnostics.esnr.problem import Question, blocks, question
+from wmel.diagnostics.esnr.result import Esnr, TrueGradient
+from wmel.diagnostics.esnr.sampling import CategoricalActions, EsnrSettings, GaussianActions, action_draw
+from wmel.diagnostics.esnr.signal import PAPER_EPSILON
+from wmel.diagnostics.states import Observations, given_observations
 from wmel.errors import BadInput
+from wmel.machine import arrays_on_few
 from wmel.models.oracle import Oracle
-from wmel.threads import arrays_on_few
+from wmel.parts import able
 
 METHODS = ("fog", "zog", "cem")
 DIFFERENCES = "fog(fd)"
@@ -188,3 +184,16 @@ def _numbers(mean: ArrayLike | None) -> np.ndarray | None:
     if numbers.ndim not in (2, 3) or numbers.size == 0:
         raise BadInput(f"the mean of the actions must be [H,A] or [B,H,A], got shape {numbers.shape}")
     return numbers
+
+
+def compute_esnr(actions: Any, J: Callable[[Any], Any], grad_f: Callable[[Any, Any], Any]) -> Any:
+    """Squared mean over variance of grad_f(J, actions) along axis 0 of torch actions [n,A], averaged over coordinates.
+
+    Axis 0 must hold samples of ONE observation: rows of different observations put the spread between states into
+    the noise, which is another quantity. Nothing is corrected for: without any signal n samples give about 1/n.
+    """
+    if getattr(actions, "ndim", 0) < 1 or len(actions) < 2:
+        raise BadInput("compute_esnr needs at least two rows of actions: one gradient has no variance")
+    gradients = grad_f(J, actions.detach().requires_grad_())
+    noise = gradients.std(dim=0) ** 2
+    return (gradients.mean(dim=0) ** 2 / (noise + PAPER_EPSILON)).mean()

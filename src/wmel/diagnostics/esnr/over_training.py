@@ -10,7 +10,7 @@ import numpy as np
 from wmel.errors import BadInput
 from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
-from wmel.stats.spearman import partial_spearman, spearman
+from wmel.stats.ranks import partial_spearman, spearman
 
 FEWEST = 5  # checkpoints: the lowest, and SIDE on either side
 SIDE = 2

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.cell import ORACLE
-from wmel.contract.environment import Environment
+from wmel.contract.environment import Box, Environment
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.spaces import Box
 from wmel.contract.world_model import WorldModel
-from wmel.diagnostics.esnr.alignment import Alignment, TrueGradient, alignment
 from wmel.diagnostics.esnr.measure import Progress, esnr, true_gradient
-from wmel.diagnostics.esnr.result import Esnr, esnr_difference
-from wmel.diagnostics.observations import Observations
+from wmel.diagnostics.esnr.result import Alignment, Esnr, TrueGradient, alignment, esnr_difference
+from wmel.diagnostics.states import Observations
 from wmel.models.oracle import Oracle
 from wmel.stats.estimate import Estimate
 

@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from wmel.arrays import Array
-from wmel.environments.dmc.formula import Rows
-from wmel.environments.dmc.tolerance import tolerance
+from wmel.environments.dmc.formula import Rows, tolerance
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ import numpy as np
 
 from wmel.arrays import Array
 from wmel.contract.criterion import Criterion
-from wmel.contract.environment import EnvironmentSpec
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, EnvironmentSpec, Finite
+from wmel.control_suite import check_installed
 from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
-from wmel.environments.dmc.installed import check_installed
 from wmel.errors import MissingExtra, described, require, require_whole
 from wmel.parts import Meaning
 

@@ -1,11 +1,47 @@
-"""What wmel knows of a task in closed form, so that no row is looked at one by one."""
+"""Tasks whose observation and reward are formulas of the state, and dm_control's tolerance."""
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from wmel.arrays import Array
+from wmel.arrays import Array, namespace_of
+
+Falling = Literal["gaussian", "linear", "quadratic"]
+
+
+def tolerance(
+    numbers: Array,
+    low: float = 0.0,
+    high: float = 0.0,
+    margin: float = 0.0,
+    falling: Falling = "gaussian",
+    at_margin: float = 0.1,
+) -> Array:
+    """numbers [...] -> rewards [...]; `at_margin` is the reward a margin away from the bounds."""
+    xp = namespace_of(numbers)
+    inside = (numbers >= low) & (numbers <= high)
+    if margin == 0:
+        return xp.where(inside, 1.0, 0.0)
+    distance = xp.where(numbers < low, low - numbers, numbers - high) / margin
+    return xp.where(inside, 1.0, _FALLING[falling](distance, at_margin))
+
+
+def _gaussian(distance: Array, at_margin: float) -> Array:
+    return namespace_of(distance).exp(distance**2 * math.log(at_margin))
+
+
+def _linear(distance: Array, at_margin: float) -> Array:
+    return (1 - distance * (1 - at_margin)).clip(0)
+
+
+def _quadratic(distance: Array, at_margin: float) -> Array:
+    return (1 - distance**2 * (1 - at_margin)).clip(0)
+
+
+_FALLING = {"gaussian": _gaussian, "linear": _linear, "quadratic": _quadratic}
+
 
 if TYPE_CHECKING:
     from wmel.environments.mujoco_rows import RowLayout

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from wmel.environments.dmc.formula import Rows
-from wmel.environments.dmc.tolerance import tolerance
+from wmel.environments.dmc.formula import Rows, tolerance
 
 STANDING, TALLEST = 0.6, 2.0
 FAST = 2.0

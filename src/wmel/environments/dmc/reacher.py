@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from wmel.arrays import Array, namespace_of
-from wmel.environments.dmc.formula import Rows
-from wmel.environments.dmc.tolerance import tolerance
+from wmel.environments.dmc.formula import Rows, tolerance
 
 LINK = 0.12
 FINGER_RADIUS = 0.01

@@ -6,16 +6,15 @@ from typing import Annotated
 import numpy as np
 
 from wmel.contract.criterion import Criterion
-from wmel.contract.environment import MaxSteps
-from wmel.contract.spaces import Finite
+from wmel.contract.environment import Finite, MaxSteps
 from wmel.control_suite import RECOVERABLE, REWARD_OF_OBSERVATION, VECTORISED, objectives_of
+from wmel.environments.action_repeat import Repeated, repeated
 from wmel.environments.dmc.environment import (
     DmcEnvironment,
     Init,
     RecoverableByObservation,
     RewardedByObservation,
 )
-from wmel.environments.repeated import Repeated, repeated
 from wmel.parts import Meaning
 
 ActionRepeat = Annotated[int, Meaning("control steps that one step is, their rewards added up", at_least=1)]

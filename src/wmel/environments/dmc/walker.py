@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from wmel.environments.dmc.formula import Rows
-from wmel.environments.dmc.tolerance import tolerance
+from wmel.environments.dmc.formula import Rows, tolerance
 
 START_HEIGHT = 1.3  # of the torso when its joint is at zero
 STANDING = 1.2

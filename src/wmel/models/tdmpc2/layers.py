@@ -1,4 +1,4 @@
-"""The layers of TD-MPC2: normed linear maps, the simplex norm, and several networks as one."""
+"""Layers of TD-MPC2, and its two-hot coding of rewards and values."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,10 +8,38 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+BINS, LOWEST, HIGHEST = 101, -10.0, 10.0
+WIDTH = (HIGHEST - LOWEST) / (BINS - 1)
 GROUP = 8  # numbers of a simplex
 EPSILON = 1e-5  # added to variances
 Activation = Literal["mish", "relu"]
 LatentNorm = Literal["simnorm", "layernorm", "none"]
+
+
+def symlog(numbers: Tensor) -> Tensor:
+    return numbers.sign() * numbers.abs().log1p()
+
+
+def symexp(numbers: Tensor) -> Tensor:
+    return numbers.sign() * numbers.abs().expm1()
+
+
+def two_hot(numbers: Tensor) -> Tensor:
+    """Weights on the two bins around symlog of each number: [...] -> [...,101]"""
+    place = ((symlog(numbers).clamp(LOWEST, HIGHEST) - LOWEST) / WIDTH)[..., None]
+    bins = torch.arange(BINS, device=numbers.device, dtype=numbers.dtype)
+    return (1 - (place - bins).abs()).clamp_min(0)
+
+
+def expected(logits: Tensor) -> Tensor:
+    """The number a distribution means: [...,101] -> [...]"""
+    bins = torch.linspace(LOWEST, HIGHEST, BINS, device=logits.device, dtype=logits.dtype)
+    return symexp((logits.softmax(-1) * bins).sum(-1))
+
+
+def surprise(logits: Tensor, numbers: Tensor) -> Tensor:
+    """Cross-entropy of numbers [...] under logits [...,101]: [...]"""
+    return -(two_hot(numbers) * functional.log_softmax(logits, -1)).sum(-1)
 
 
 def simnorm(numbers: Tensor) -> Tensor:

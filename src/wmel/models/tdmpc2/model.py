@@ -11,12 +11,10 @@ from torch import Tensor, nn
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import needing
-from wmel.models.in_parts import ROWS_AT_ONCE, InParts
-from wmel.models.observed import observed
-from wmel.models.rollout import step_by_step
+from wmel.models.imagine import step_by_step
+from wmel.models.networks import ROWS_AT_ONCE, InParts, observed, weights_hash
+from wmel.models.tdmpc2.layers import expected
 from wmel.models.tdmpc2.network import TDMPC2
-from wmel.models.tdmpc2.two_hot import expected
-from wmel.models.weights import weights_hash
 
 DECODER = 256
 WIDEST = 1024  # layers that are compiled; torch may share wider ones among threads

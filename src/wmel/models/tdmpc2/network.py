@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from wmel.errors import require
-from wmel.models.tdmpc2.layers import GROUP, Activation, Ensemble, LatentNorm, TaskEmbedding, stack
-from wmel.models.tdmpc2.two_hot import BINS
+from wmel.models.tdmpc2.layers import BINS, GROUP, Activation, Ensemble, LatentNorm, TaskEmbedding, stack
 
 LOWEST_LOG, LOG_RANGE = -10.0, 12.0  # of the policy's deviation
 

@@ -1,9 +1,21 @@
-"""Torch's generators for one training alone: what others draw in between changes nothing, and they notice nothing."""
+"""Random numbers of a training, and the count of what was done."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
+
+
+@dataclass(frozen=True)
+class Moment:
+    """After so many updates."""
+
+    updates: int
+    transitions: int
+    seconds: float
+    mean_return: float | None  # of the round that just ended
+    losses: dict[str, float]
 
 
 class Draws:

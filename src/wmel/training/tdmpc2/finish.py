@@ -1,4 +1,4 @@
-"""From learned weights to a model: a decoder is fitted to whole episodes, and the card says what came of it."""
+"""The end of a training: the decoder is fitted, the policy evaluated, the checkpoint written."""
 
 import math
 from collections.abc import Callable
@@ -11,16 +11,50 @@ from torch import Tensor, nn
 
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
+from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.decoder import decoder_error, decoder_pairs, fit_decoder
-from wmel.training.tdmpc2.draws import Draws
-from wmel.training.tdmpc2.moment import Moment
+from wmel.training.tdmpc2.draws import Draws, Moment
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
-from wmel.versions import versions_in_use
 
+BATCH, LEARNING_RATE = 256, 1e-3  # the documents'
 DECODER_EPISODES = 10
 Pair = tuple[np.ndarray, np.ndarray]  # what was seen and what was done
+
+
+def decoder_pairs(networks: Decoded, observations: np.ndarray, actions: np.ndarray) -> tuple[Tensor, Tensor]:
+    """Latents and what they should decode to, of episodes [E,L+1,O], [E,L,A] in their own units.
+
+    Each observation encoded, and each but the first as the dynamics foresee it from the one before.
+    """
+    device = networks.low.device
+    seen = torch.as_tensor(observations, dtype=torch.float32, device=device)
+    acted = networks.scaled(torch.as_tensor(actions, dtype=torch.float32, device=device))
+    with torch.no_grad():
+        latents = networks.agent.encode(seen)
+        foreseen = networks.agent.next(latents[:, :-1], acted)
+    pairs = [(latents, seen), (foreseen, seen[:, 1:])]
+    return torch.cat([latent.flatten(0, 1) for latent, _ in pairs]), torch.cat([one.flatten(0, 1) for _, one in pairs])
+
+
+def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: int, steps: int) -> None:
+    """Fit the decoder to pairs [n,Z], [n,O]."""
+    generator = torch.Generator(device=latents.device).manual_seed(seed)
+    optimiser = torch.optim.Adam(networks.decoder.parameters(), lr=LEARNING_RATE, fused=True)
+    for _ in range(steps):
+        rows = torch.randint(len(latents), (BATCH,), generator=generator, device=latents.device)
+        loss = torch.nn.functional.mse_loss(networks.decoder(latents[rows]), observations[rows])
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+
+
+def decoder_error(networks: Decoded, latents: Tensor, observations: Tensor) -> float:
+    """Mean squared, on pairs [n,Z], [n,O]."""
+    with torch.no_grad():
+        parts = zip(latents.split(1 << 16), observations.split(1 << 16), strict=True)
+        squares = sum((networks.decoder(latent) - seen).square().sum() for latent, seen in parts)
+    return float(squares) / observations.numel()
 
 
 def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer) -> Decoded:

@@ -1,19 +1,37 @@
-"""One update of TD-MPC2: model, critics, policy and target critics."""
+"""One update of TD-MPC2: losses, optimisers, and the CUDA graph that captures it."""
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
+from wmel.contract.trainer import Trained
+from wmel.errors import BadInput
+from wmel.models.tdmpc2.layers import expected, surprise
 from wmel.models.tdmpc2.network import TDMPC2
-from wmel.models.tdmpc2.two_hot import expected, surprise
-from wmel.training.tdmpc2.tensors import load_optimiser, optimiser_tensors, prefixed, under
+from wmel.training.tdmpc2.replay import Replay, load_optimiser, optimiser_tensors, prefixed, under
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LEAST_SCALE, SLOW = 1.0, 0.01
 LOSSES = ("consistency", "reward", "value", "policy", "total")
+WARM_UPS = 3
+
+
+class Diverged(BadInput):
+    """A loss or a reward became NaN or infinite, or a simulation broke; what the best weights before that make."""
+
+    def __init__(self, message: str, best: Trained | None = None):
+        super().__init__(message)
+        self.best = best
+
+
+def no_number(updates: int, losses: dict[str, float]) -> Diverged:
+    """What to say of a loss or a reward."""
+    said = ", ".join(f"{name} {value:.3g}" for name, value in losses.items())
+    return Diverged(f"a loss or a reward became NaN or infinite by update {updates}: {said}")
 
 
 @dataclass(eq=False)
@@ -141,3 +159,38 @@ class Learner:
         """Follow the range from the 5th to the 95th percentile."""
         low, high = torch.quantile(values, self.shares)
         self.scale.lerp_((high - low).clamp_min(LEAST_SCALE), SLOW)
+
+
+def captured(update: Callable[[], None]) -> Callable[[], None]:
+    """A function that replays `update`; its first calls, needed to allocate, are real updates."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UPS):
+            update()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        update()
+    return graph.replay
+
+
+class Updates:
+    """Of a learner on what a replay holds; `done` counts them."""
+
+    def __init__(self, learner: Learner, replay: Replay):
+        self.learner, self.replay, self.done = learner, replay, 0
+        self._captured: Callable[[], None] | None = None
+
+    def until(self, wanted: int, at_most: int) -> None:
+        """So many in all; capturing takes some more at once where that leaves them below `at_most`."""
+        while self.done < wanted:
+            if self._captured is None and self.learner.capturable and at_most - self.done >= WARM_UPS:
+                self._captured = captured(self._one)
+                self.done += WARM_UPS
+            else:
+                (self._captured or self._one)()
+                self.done += 1
+
+    def _one(self) -> None:
+        self.learner.update(*self.replay.sample(self.learner.settings.batch))

@@ -10,22 +10,16 @@ from torch import Tensor
 
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
+from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
-from wmel.threads import limited_to
-from wmel.training.devices import current
+from wmel.training.checkpoints import current
 from wmel.training.stored_episodes import Episodes
-from wmel.training.tdmpc2.diverged import Diverged, no_number
-from wmel.training.tdmpc2.draws import Draws
+from wmel.training.tdmpc2.draws import Draws, Moment
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
-from wmel.training.tdmpc2.keeper import Keeper
-from wmel.training.tdmpc2.learner import Learner
-from wmel.training.tdmpc2.memory import enough_memory
-from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.tdmpc2.learner import Diverged, Learner, Updates, no_number
+from wmel.training.tdmpc2.replay import Replay, enough_memory, prefixed, under
+from wmel.training.tdmpc2.resume import Keeper, Unfinished
 from wmel.training.tdmpc2.trainer import PLAYING, TDMPC2Trainer, discount_of
-from wmel.training.tdmpc2.unfinished import Unfinished
-from wmel.training.tdmpc2.updates import Updates
 
 UPDATES_AT_A_TIME, UPDATES_BETWEEN_LOOKS = 50, 500
 

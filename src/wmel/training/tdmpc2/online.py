@@ -1,31 +1,59 @@
-"""Online training: environments stepped on the host while updates run on the device."""
+"""Online training: batched episodes are played while the learner updates."""
 
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from wmel.closed_loop.run import EPISODES_PER_SEED
-from wmel.contract.environment import Environment
-from wmel.contract.spaces import Box
+from wmel.contract.environment import Box, Environment
 from wmel.errors import BadInput, BadStep
+from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.collect import gives_reward
-from wmel.training.seeds import TRAINING
-from wmel.training.tdmpc2.diverged import Diverged, no_number
-from wmel.training.tdmpc2.draws import Draws
-from wmel.training.tdmpc2.learner import Learner
-from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.replay import Replay
-from wmel.training.tdmpc2.tensors import prefixed, under
+from wmel.training.data import TRAINING, gives_reward
+from wmel.training.tdmpc2.draws import Draws, Moment
+from wmel.training.tdmpc2.learner import Diverged, Learner, Updates, no_number
+from wmel.training.tdmpc2.replay import Replay, prefixed, under
+from wmel.training.tdmpc2.resume import Unfinished
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
-from wmel.training.tdmpc2.unfinished import Unfinished
-from wmel.training.tdmpc2.updates import Updates
 
 STARTS = 50_000  # episodes begin as the first so many of their seed, again and again; models are measured on others
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """Whole episodes in step with each other."""
+
+    observations: np.ndarray  # [E,L+1,O]
+    actions: np.ndarray  # [E,L,A] in their own units
+    rewards: np.ndarray  # [E,L]
+
+    @property
+    def returns(self) -> np.ndarray:
+        """[E]"""
+        return self.rewards.sum(axis=1)
+
+
+def played(environment: Environment, networks: Decoded, seeds: np.ndarray) -> Played:
+    """One episode per seed, to its end."""
+    states = environment.reset(seeds)
+    seen, acted, earned = [environment.observe(states)], [], []
+    middle, reach = (networks.low + networks.high) / 2, (networks.high - networks.low) / 2
+    for _ in range(environment.spec.max_steps):
+        with torch.no_grad():
+            numbers = torch.as_tensor(seen[-1], dtype=torch.float32, device=networks.low.device)
+            mean, _ = networks.agent.policy_of(networks.agent.encode(numbers))
+            actions = (middle + reach * mean.tanh()).cpu().numpy()
+        after = environment.step(states, actions)
+        earned.append(environment.quantities(states, actions, after)["reward"])
+        acted.append(actions)
+        seen.append(environment.observe(after))
+        states = after
+    return Played(*(np.stack(part, axis=1) for part in (seen, acted, earned)))
 
 
 class Training:

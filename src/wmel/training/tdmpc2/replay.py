@@ -1,5 +1,7 @@
-"""All episodes of a training, on its device: lockstep episodes of one length, sampled as windows."""
+"""The replay buffer of a TD-MPC2 training, its tensors, and what memory allows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +9,60 @@ import torch
 from torch import Tensor
 
 from wmel.errors import BadInput
+from wmel.training.tdmpc2.trainer import TDMPC2Trainer
+
+ON_THE_HOST = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")
+ON_THE_DEVICE = ("CUDA error: out of memory", "ALLOC_FAILED")
+
+
+def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Under one more name."""
+    return {f"{prefix}.{name}": value for name, value in tensors.items()}
+
+
+def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The reverse: those under a name, without it."""
+    begin = f"{prefix}."
+    return {name.removeprefix(begin): value for name, value in tensors.items() if name.startswith(begin)}
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What it remembers, by the place of a weight and the name of the number."""
+    state = optimiser.state_dict()["state"]
+    return {f"{place}.{name}": value for place, numbers in state.items() for name, value in numbers.items()}
+
+
+def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """The reverse."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        place, name = key.split(".")
+        state.setdefault(int(place), {})[name] = value
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+@contextmanager
+def enough_memory(settings: TDMPC2Trainer, *, playing: bool = True) -> Iterator[None]:
+    """Where a device or the host has no memory left, name the settings that take it."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise _told(settings, "the device", playing) from error
+    except MemoryError as error:
+        raise _told(settings, "this machine", playing) from error
+    except (RuntimeError, TypeError) as error:
+        for where, said in (("this machine", ON_THE_HOST), ("the device", ON_THE_DEVICE)):
+            if any(words in str(error) for words in said):
+                raise _told(settings, where, playing) from error
+        raise
+
+
+def _told(settings: TDMPC2Trainer, where: str, playing: bool) -> BadInput:
+    kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
+    return BadInput(
+        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"
+        f"{kept if playing else ''}, or --size ({settings.size})"
+    )
 
 
 @dataclass(eq=False)

@@ -8,22 +8,19 @@ import torch
 from torch import Tensor
 
 from wmel.closed_loop.run import episode_seeds
-from wmel.contract.environment import Environment
-from wmel.contract.spaces import Box, Finite
+from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
+from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
-from wmel.threads import limited_to
-from wmel.training.card import check_action_repeat, trained_for
-from wmel.training.devices import current
-from wmel.training.seeds import TRAINING
-from wmel.training.tdmpc2.diverged import Diverged
+from wmel.training.checkpoints import check_action_repeat, current, trained_for
+from wmel.training.data import TRAINING
+from wmel.training.tdmpc2.draws import Moment
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
-from wmel.training.tdmpc2.keeper import Keeper
-from wmel.training.tdmpc2.memory import enough_memory
-from wmel.training.tdmpc2.moment import Moment
-from wmel.training.tdmpc2.online import STARTS, Training
-from wmel.training.tdmpc2.play import played
+from wmel.training.tdmpc2.learner import Diverged
+from wmel.training.tdmpc2.online import STARTS, Training, played
+from wmel.training.tdmpc2.replay import enough_memory
+from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 MEASURED_EPISODES = 64

@@ -13,7 +13,7 @@ from wmel.parts import check_settings, setting
 
 if TYPE_CHECKING:
     from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
-    from wmel.training.tdmpc2.moment import Moment
+    from wmel.training.tdmpc2.draws import Moment
 
 MOST_SEED = 10**9  # the seeds of episodes are made of it
 MOST_CHECKPOINTS = 10_000
@@ -71,7 +71,7 @@ class TDMPC2Trainer:
     @property
     def checkpoint_updates(self) -> tuple[int, ...]:
         """From the first update to the last."""
-        from wmel.training.tdmpc2.keeper import spaced_updates
+        from wmel.training.tdmpc2.resume import spaced_updates
 
         return spaced_updates(self.updates, self.checkpoints)
 
@@ -84,9 +84,9 @@ class TDMPC2Trainer:
 
     def train(self, environment: Environment | None, folder: Path, listener: ProgressListener) -> Trained:
         """Play in an environment, or learn from stored episodes, which need none."""
-        from wmel.training.devices import usable_device
-        from wmel.training.tdmpc2.diverged import Diverged
-        from wmel.training.tdmpc2.keeper import Keeper
+        from wmel.training.checkpoints import usable_device
+        from wmel.training.tdmpc2.learner import Diverged
+        from wmel.training.tdmpc2.resume import Keeper
 
         device, keeper = usable_device(self.device), Keeper(folder, self.checkpoints)
         train, name = self._source(environment)
@@ -125,7 +125,7 @@ class TDMPC2Trainer:
         """Seconds of a training with so many updates that nothing is kept of."""
         import time
 
-        from wmel.training.devices import usable_device
+        from wmel.training.checkpoints import usable_device
         from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.offline import OfflineTraining
         from wmel.training.tdmpc2.online import Training

@@ -1,7 +1,6 @@
 """An environment: a corridor of five cells."""
 
-from wmel.environments.grid_world import GridWorld
-from wmel.environments.layout import Layout
+from wmel.environments.grids import GridWorld, Layout
 
 
 def corridor(layout: str = "S...G", max_steps: int = 20) -> GridWorld:

@@ -6,9 +6,9 @@ import numpy as np
 
 from wmel import Estimate
 from wmel.contract.policy import Decision
-from wmel.perturbations.unchanged import Unchanged
-from wmel.planners.selection import cheapest
-from wmel.planners.uniform import uniform_actions
+from wmel.perturbations.window import Unchanged
+from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import cheapest
 
 
 def right_walker(state, action):

@@ -1,0 +1,186 @@
+"""Two runs compared on the episodes both ran."""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from wmel.analysis.gap import arm_in_order
+from wmel.errors import BadInput, is_number, require
+from wmel.schema import EpisodeTable, Run
+from wmel.stats.estimate import Estimate
+from wmel.stats.holm import holm
+from wmel.stats.means import paired_t
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
+from wmel.stats.power import discordant
+
+LEVEL = 0.05  # at which Holm's mid-p shows a difference
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDelta:
+    """One task; every difference is B - A."""
+
+    task: str
+    pairs: int  # episodes both ran
+    outcomes: PairedCounts | None  # B in the place of the oracle, A in that of the model; None: no criterion of success
+    success: Estimate
+    returns: Estimate
+    errors: tuple[int, int]  # of the pairs, in A and in B; they count as failures
+    only_in_a: tuple[int, ...]  # episode seeds
+    only_in_b: tuple[int, ...]
+    compared: tuple[str, ...]  # what differs between the runs
+    mid_p_holm: float | None = None  # over all tasks
+    smallest_drop: float | None = None  # these pairs show with 80% power; None: none
+
+    @property
+    def mid_p(self) -> float | None:
+        if self.outcomes is None:
+            return None
+        return float(mcnemar_mid_p(self.outcomes.oracle_only, self.outcomes.learned_only))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether success differs by more than chance would have it."""
+        return self.mid_p_holm is not None and self.mid_p_holm <= LEVEL
+
+    def is_worse_by(self, bound: float) -> bool:
+        """Whether B is shown to succeed less often than A, and by at least so much."""
+        require(is_number(bound) and 0 < bound <= 1, "a drop of success must lie in (0, 1]", bound)
+        return self.is_shown and self.success.value is not None and self.success.value <= -bound
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDeltas:
+    """Every task two sides share, those that could not be compared with the reason, and those of one side."""
+
+    tasks: tuple[PairedDelta, ...]
+    refused: Mapping[str, str]
+    only_in_a: tuple[str, ...]
+    only_in_b: tuple[str, ...]
+
+
+def paired_deltas(a: Mapping[str, Run], b: Mapping[str, Run]) -> PairedDeltas:
+    """B - A for every task of both sides, paired on episode seeds, with Holm's correction over the tasks."""
+    only_in_a, only_in_b = tuple(task for task in a if task not in b), tuple(task for task in b if task not in a)
+    found, refused = [], {}
+    for task in (task for task in a if task in b):
+        try:
+            found.append(_paired_delta(task, a[task], b[task]))
+        except BadInput as error:
+            refused[task] = str(error)
+    if not found:
+        alone = {"only in A": only_in_a, "only in B": only_in_b}
+        lists = [f"{where}: {', '.join(tasks[:3])}" for where, tasks in alone.items() if tasks]
+        reasons = [f"{task}: {reason}" for task, reason in list(refused.items())[:3]] or ["no task in common", *lists]
+        raise BadInput(f"nothing to compare: {'; '.join(reasons)}")
+    return PairedDeltas(_corrected(found), refused, only_in_a, only_in_b)
+
+
+def smallest_drop(outcomes: PairedCounts, tasks: int = 1, power: float = 0.8) -> float | None:
+    """The smallest drop, to a hundredth, so many pairs show with this power at the strictest step of Holm over tasks.
+
+    By enumeration, if B solves alone as many of the pairs as it does here; None where no drop A could suffer is shown.
+    """
+    n, gained = int(outcomes.n), float(outcomes.oracle_only / outcomes.n)
+    rate_of_a = float((outcomes.both + outcomes.learned_only) / outcomes.n)
+
+    def is_enough(hundredths: int) -> bool:
+        likely = discordant(n, min(gained + hundredths / 100, 1.0), gained)
+        shown = likely.leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
+        return likely.chance(np.zeros_like(shown), shown) >= power
+
+    most = floor(100 * min(rate_of_a - gained, 1 - 2 * gained) + 1e-9)
+    found = 1 + bisect_left(range(1, most + 1), True, key=is_enough)  # a larger drop is shown more often
+    return found / 100 if found <= most else None
+
+
+def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
+    _check_same_task(a, b)
+    shared = np.intersect1d(_seeds(a), _seeds(b), assume_unique=True)
+    if not len(shared):
+        raise BadInput(f"A and B share no episode: seeds {_few(a)} in A and {_few(b)} in B")
+    one, other = (arm_in_order(run.table.of_seeds(shared)) for run in (a, b))
+    outcomes, success = None, Estimate.undefined("no criterion of success was given", len(shared))
+    if one["judged"].all() and other["judged"].all():
+        outcomes = PairedCounts.of(_won(other), _won(one))
+        low, high = tango(outcomes)
+        success = Estimate(float(outcomes.gap), float(low), float(high), len(shared), "tango")
+    return PairedDelta(
+        task=task,
+        pairs=len(shared),
+        outcomes=outcomes,
+        success=success,
+        returns=_return_delta(one["return"], other["return"]),
+        errors=(int((one["error"] != "").sum()), int((other["error"] != "").sum())),
+        only_in_a=tuple(np.setdiff1d(_seeds(a), shared).tolist()),
+        only_in_b=tuple(np.setdiff1d(_seeds(b), shared).tolist()),
+        compared=_compared(a, b),
+    )
+
+
+def _corrected(deltas: list[PairedDelta]) -> tuple[PairedDelta, ...]:
+    """With Holm's mid-p and the smallest drop each could show, which both depend on how many tasks are judged."""
+    p_values = [delta.mid_p for delta in deltas if delta.mid_p is not None]
+    adjusted = iter(holm(p_values).tolist()) if p_values else iter(())
+    return tuple(
+        delta
+        if delta.outcomes is None
+        else replace(delta, mid_p_holm=next(adjusted), smallest_drop=smallest_drop(delta.outcomes, len(p_values)))
+        for delta in deltas
+    )
+
+
+def _check_same_task(a: Run, b: Run) -> None:
+    """Refuse runs that differ in more than who acts and on which episodes."""
+    one, other = (replace(run, policy_settings={}, seeds=()).setting for run in (a, b))
+    differing = [
+        f"{name} is {_word(one[name])} in A and {_word(other[name])} in B" for name in one if one[name] != other[name]
+    ]
+    if differing:
+        raise BadInput("; ".join(differing))
+
+
+def _compared(a: Run, b: Run) -> tuple[str, ...]:
+    """What differs between two runs of one task, in words."""
+    said_a, said_b = _described(a), _described(b)
+    names = [name for name in {**said_a, **said_b} if said_a.get(name) != said_b.get(name)]
+    return tuple(f"{name}: {_word(said_a.get(name))} in A, {_word(said_b.get(name))} in B" for name in names)
+
+
+def _word(value: Any) -> str:
+    """A value in a sentence; a drawing is one line."""
+    return "none" if value is None else "/".join(str(value).splitlines())
+
+
+def _described(run: Run) -> dict[str, Any]:
+    packages = {f"version of {package}": number for package, number in run.versions.items()}
+    return {"policy": run.policy_name, "reads": run.policy_reads, **run.policy_settings, **packages}
+
+
+def _return_delta(a: np.ndarray, b: np.ndarray) -> Estimate:
+    whole = ~(np.isnan(a) | np.isnan(b))
+    if whole.sum() < 2:
+        return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
+    return paired_t(b[whole], a[whole])
+
+
+def _won(table: EpisodeTable) -> np.ndarray:
+    """Which episodes succeeded [n]; one that broke did not, whatever its row says."""
+    return table["success"] & (table["error"] == "")
+
+
+def _seeds(run: Run) -> np.ndarray:
+    seeds = run.table["episode_seed"]
+    if len(np.unique(seeds)) < len(seeds):
+        raise BadInput("an episode seed appears twice in one run: episodes cannot be paired")
+    return seeds
+
+
+def _few(run: Run) -> str:
+    """Its first seeds."""
+    seeds = run.table["episode_seed"]
+    return ", ".join(str(seed) for seed in seeds[:3]) + (", ..." if len(seeds) > 3 else "")

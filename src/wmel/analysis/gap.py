@@ -1,0 +1,180 @@
+"""The Counterfactual Planning Gap: two arms in, the gap with its interval out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wmel.errors import BadInput, require_whole
+from wmel.schema import EpisodeTable, Run
+from wmel.stats.estimate import Estimate, checked_counts
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
+from wmel.stats.proportions import agresti_caffo, miettinen_nurminen, relative_loss
+
+
+@dataclass(frozen=True, eq=False)
+class CPGResult:
+    """Two arms that differ in their model alone; `pairs` where they ran the same seeds."""
+
+    oracle_successes: int
+    n_episodes_oracle: int
+    learned_successes: int
+    n_episodes_learned: int
+    pairs: PairedCounts | None = None
+    errors: int = 0  # episodes that broke, in either arm; they count as failures
+    without_errors: "CPGResult | None" = None  # the same with those pairs dropped
+
+    @property
+    def oracle_success_rate(self) -> float:
+        return self.oracle_successes / self.n_episodes_oracle
+
+    @property
+    def learned_success_rate(self) -> float:
+        return self.learned_successes / self.n_episodes_learned
+
+    @property
+    def raw_gap(self) -> float:
+        """p_o - p_l as counted."""
+        return self.oracle_success_rate - self.learned_success_rate
+
+    @property
+    def gap(self) -> Estimate:
+        """With the default interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
+        return self.gap_at(0.95)
+
+    @property
+    def agresti_caffo(self) -> Estimate:
+        """With the documents' interval, which may leave [-1, 1]."""
+        low, high = agresti_caffo(*self._counts)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, "agresti-caffo")
+
+    @property
+    def mid_p(self) -> Estimate:
+        """McNemar's mid-p for pairs."""
+        if self.pairs is None:
+            return Estimate.undefined("the arms are not paired")
+        p_value = mcnemar_mid_p(self.pairs.oracle_only, self.pairs.learned_only)
+        return Estimate(float(p_value), n=int(self.pairs.n), method="mcnemar mid-p")
+
+    @property
+    def relative_loss(self) -> Estimate:
+        """1 - p_l / p_o: the share of the oracle's success that is lost."""
+        if self.oracle_successes == 0:
+            return Estimate.undefined("the oracle never succeeds: there is nothing to lose")
+        low, high = relative_loss(*self._counts)
+        lost = 1 - self.learned_success_rate / self.oracle_success_rate
+        return Estimate(lost, float(low), float(high), self.n_episodes_oracle, "mover-r")
+
+    @property
+    def failure_split(self) -> dict[str, float]:
+        """The learned arm's failures: those planner and score have even with the truth, and those the model adds."""
+        return {"planner and score": 1 - self.oracle_success_rate, "model": self.raw_gap}
+
+    def gap_at(self, confidence: float) -> Estimate:
+        """With the default interval at another confidence."""
+        if self.pairs is not None:
+            method, (low, high) = "tango", tango(self.pairs, confidence=confidence)
+        else:
+            method, (low, high) = "miettinen-nurminen", miettinen_nurminen(*self._counts, confidence=confidence)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
+
+    @property
+    def _counts(self) -> tuple[int, int, int, int]:
+        return self.oracle_successes, self.n_episodes_oracle, self.learned_successes, self.n_episodes_learned
+
+
+def counterfactual_planning_gap(oracle: Any, learned: Any, *, apart_from: tuple[str, ...] = ()) -> CPGResult:
+    """The gap of two arms, each given as (successes, episodes), an episode table, or a run.
+
+    Tables that ran the same seeds are paired on them; tables that share only some seeds are refused, and so are runs
+    that differ in more than their model and the settings `apart_from`.
+    """
+    if isinstance(oracle, Run) and isinstance(learned, Run):
+        _check_same_setting(oracle, learned, apart_from)
+    tables = [_table(arm) for arm in (oracle, learned)]
+    if tables[0] is not None and tables[1] is not None:
+        return _of_tables(tables[0], tables[1])
+    if tables[0] is not None or tables[1] is not None:
+        raise BadInput("give both arms as counts or both as tables of episodes")
+    (s_o, n_o), (s_l, n_l) = _pair(oracle), _pair(learned)
+    return CPGResult(s_o, n_o, s_l, n_l)
+
+
+def _check_same_setting(oracle: Run, learned: Run, apart_from: tuple[str, ...]) -> None:
+    """Refuse arms that differ in more than their model."""
+    for name, (one, other) in oracle.differences(learned, apart_from=apart_from).items():
+        raise BadInput(
+            f"the arms differ in more than their model: {name} is {one!r} in the oracle arm and {other!r} in the "
+            "learned one"
+        )
+
+
+def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
+    if len(oracle) == 0 or len(learned) == 0:
+        raise BadInput("an arm needs at least one episode, got none")
+    for arm in (oracle, learned):
+        seeds, times = np.unique(arm["episode_seed"], return_counts=True)
+        if (times > 1).any():
+            raise BadInput(f"an arm runs every episode seed once, got {int(seeds[times > 1][0])} more than once")
+    shared = np.intersect1d(oracle["episode_seed"], learned["episode_seed"])
+    if len(shared) > 0 and not len(shared) == len(oracle) == len(learned):
+        raise BadInput(
+            f"the arms share {len(shared)} seeds of {len(oracle)} and {len(learned)}: "
+            "run both on the same seeds, or on none in common"
+        )
+    if not len(shared):
+        counts = [(int(_won(arm).sum()), len(arm)) for arm in (oracle, learned)]
+        broken = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
+        return CPGResult(*counts[0], *counts[1], errors=broken, without_errors=_dropped(oracle, learned, broken))
+    one, other = (arm_in_order(arm) for arm in (oracle, learned))
+    healthy = (one["error"] == "") & (other["error"] == "")
+    broken = int((one["error"] != "").sum() + (other["error"] != "").sum())
+    dropped = _paired(_won(one)[healthy], _won(other)[healthy]) if broken and healthy.any() else None
+    return _paired(_won(one), _won(other), broken, dropped)
+
+
+def _won(table: EpisodeTable) -> np.ndarray:
+    """Which episodes succeeded [n]; one that broke did not, whatever its row says."""
+    return table["success"] & (table["error"] == "")
+
+
+def arm_in_order(table: EpisodeTable) -> EpisodeTable:
+    """The rows by episode seed."""
+    order = np.argsort(table["episode_seed"], kind="stable")
+    return EpisodeTable({name: column[order] for name, column in table.columns.items()})
+
+
+def _dropped(oracle: EpisodeTable, learned: EpisodeTable, broken: int) -> CPGResult | None:
+    healthy = [arm.where(error="") for arm in (oracle, learned)]
+    if not broken or not all(len(arm) for arm in healthy):
+        return None
+    (s_o, n_o), (s_l, n_l) = ((int(arm["success"].sum()), len(arm)) for arm in healthy)
+    return CPGResult(s_o, n_o, s_l, n_l)
+
+
+def _paired(
+    oracle: np.ndarray, learned: np.ndarray, errors: int = 0, without_errors: CPGResult | None = None
+) -> CPGResult:
+    n, pairs = len(oracle), PairedCounts.of(oracle, learned)
+    return CPGResult(int(oracle.sum()), n, int(learned.sum()), n, pairs, errors, without_errors)
+
+
+def _table(arm: Any) -> EpisodeTable | None:
+    """The episode table of an arm, where it has one."""
+    table = getattr(arm, "table", arm)
+    if not isinstance(table, EpisodeTable):
+        return None
+    if not table["judged"].all():
+        raise BadInput("a gap of success needs a criterion of success, and these episodes were run without one")
+    return table
+
+
+def _pair(arm: Any) -> tuple[int, int]:
+    try:
+        successes, episodes = arm
+    except (TypeError, ValueError):
+        raise BadInput(f"an arm is (successes, episodes), a table or a run, got {arm!r}") from None
+    require_whole(successes, "an arm's successes", at_least=0)
+    require_whole(episodes, "an arm's episodes", at_least=0)
+    checked_counts(successes, episodes)
+    return int(successes), int(episodes)

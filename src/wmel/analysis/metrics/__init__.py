@@ -1,1 +1,0 @@
-"""One metric per file: an episode table in, an Estimate out."""

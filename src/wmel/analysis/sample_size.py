@@ -1,0 +1,57 @@
+"""How many episodes a decision needs."""
+
+from dataclasses import replace
+from typing import Any
+
+from wmel.stats.power import LARGEST, LARGEST_SAMPLE, Design, detectable_gap, episodes_for_half_width, required_episodes
+from wmel.stats.sequential import expected_rounds
+
+
+def needs(
+    design: Design,
+    *,
+    n: int | None = None,
+    half_width: float | None = None,
+    power: float = 0.8,
+    paper_first: bool = False,
+) -> list[dict[str, Any]]:
+    """Questions, answers and notes for a design; an answer is None where there is none, and the note says why."""
+    rows = _episodes(design, power, paper_first)
+    if n is not None:
+        gap = detectable_gap(design.oracle, n, power, paired=design.paired, phi=design.phi)
+        note = f"{power:.0%} sure, below the oracle's {design.oracle:g}"
+        rows.append(_row(f"probability that {n} per arm decide", design.power(n), _interval(design)))
+        rows.append(_row(f"smallest gap {n} per arm find", gap, note, "no gap is large enough"))
+    if half_width is not None:
+        needed = episodes_for_half_width(design.oracle, design.learned, half_width)
+        note = "at exactly these rates, agresti-caffo"
+        rows.append(_row(f"episodes per arm for +-{half_width:g}", needed, note, f"none up to {LARGEST_SAMPLE}"))
+    anytime = {"pairs until an anytime run stops": False, "the same, given up when futile": True}
+    for question, futility in anytime.items():
+        run = expected_rounds(replace(design, paired=True), futility=futility)
+        shares = f"a gap in {run.gap:.0%}, equivalence in {run.equivalence:.0%}"
+        rows.append(_row(question, run.mean, f"mean, stopping at 150; decides for {shares}"))
+    return rows
+
+
+def _episodes(design: Design, power: float, paper_first: bool) -> list[dict[str, Any]]:
+    """The n per arm, and the same by the documents' interval where it applies or is asked for."""
+    aim = "a gap" if design.equivalence is None else f"equivalence within {design.equivalence:g}"
+    designs = {f"episodes per arm for {aim}": design}
+    if paper_first or (design.equivalence is None and not design.paired):
+        designs["the same by the documents' interval"] = replace(design, documents=True)
+    rows = []
+    for question, one in designs.items():
+        note = f"{power:.0%} sure, {_interval(one)}"
+        rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {LARGEST}"))
+    return rows[::-1] if paper_first else rows
+
+
+def _interval(design: Design) -> str:
+    if design.documents:
+        return "agresti-caffo"
+    return "tango" if design.paired else "miettinen-nurminen"
+
+
+def _row(question: str, answer: float | None, note: str, missing: str = "") -> dict[str, Any]:
+    return {"question": question, "answer": answer, "note": note if answer is not None else f"{missing}; {note}"}

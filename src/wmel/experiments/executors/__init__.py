@@ -1,1 +1,0 @@
-"""Ways to have jobs done, in any order."""

@@ -1,0 +1,134 @@
+"""Rows as Parquet files and as polars tables."""
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from wmel.contract.cell import Cell
+from wmel.errors import BadRecord
+from wmel.experiments.store import Store, StoredBlock
+from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
+
+
+def frame_of(table: EpisodeTable) -> pl.DataFrame:
+    """The columns by name; a series is a list."""
+    return pl.DataFrame([_series(column, table[column.name]) for column in EPISODE_COLUMNS])
+
+
+def table_of(frame: pl.DataFrame) -> EpisodeTable:
+    """The table a frame was made from; columns that were not stored, or not read, are missing."""
+    columns = blank_columns(len(frame))
+    for column in EPISODE_COLUMNS:
+        if column.name in frame.columns:
+            columns[column.name] = _values(column, frame[column.name])
+    return EpisodeTable(columns)
+
+
+def parquet_bytes(table: EpisodeTable) -> bytes:
+    """The file a table is stored as."""
+    buffer = BytesIO()
+    frame_of(table).write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()
+
+
+def read_rows(path: Path, rows: int, *, rewards: bool) -> EpisodeTable:
+    """The first so many rows of a file; the rewards of steps only if they are needed."""
+    stored = _stored_columns(path)
+    wanted = [name for name in COLUMNS if name in stored and (rewards or name != "rewards")]
+    return table_of(read_frame(path, wanted).head(rows))
+
+
+def read_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A stored block."""
+    try:
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), use_pyarrow=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadRecord(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from error
+
+
+def row_count(path: Path) -> int:
+    """How many episodes a stored block has."""
+    return read_frame(path, ["episode_seed"]).height
+
+
+def _stored_columns(path: Path) -> set[str]:
+    try:
+        return set(pl.read_parquet_schema(path))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadRecord(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from error
+
+
+def _series(column: Column, values: np.ndarray) -> pl.Series:
+    if column.is_series:
+        lists = [None if one is None else list(one) for one in values]
+        return pl.Series(column.name, lists, dtype=pl.List(pl.Float64))
+    return pl.Series(column.name, values.tolist() if column.dtype is object else values)
+
+
+def _values(column: Column, series: pl.Series) -> np.ndarray:
+    if column.dtype is not object:
+        return series.to_numpy().astype(column.dtype)
+    values = np.full(len(series), None, object)
+    for row, one in enumerate(series):
+        if column.is_series and one is not None:
+            one = tuple(one.to_list()) if column.missing == () else one.to_numpy()
+        values[row] = one
+    return values
+
+
+def cells_frame(cells: list[Cell]) -> pl.DataFrame:
+    """One row per cell; what a study sweeps has columns of its own, parts are JSON."""
+    return pl.DataFrame([_row(cell) for cell in cells], infer_schema_length=None)
+
+
+def episodes_frame(store: Store, cells: list[Cell]) -> pl.DataFrame:
+    """One row per stored episode, with the key and the names of its cell."""
+    frames = [
+        _frame(block).with_columns(
+            pl.lit(cell.key).alias("key"),
+            pl.lit(cell.name).alias("cell"),
+            pl.lit(cell.task.environment["name"]).alias("environment"),
+            pl.lit(cell.arm.name).alias("arm"),
+            pl.lit(cell.seed).alias("seed"),
+        )
+        for cell in cells
+        for block in store.blocks(cell)[0]
+    ]
+    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
+
+
+def _frame(block: StoredBlock) -> pl.DataFrame:
+    return read_frame(block.rows) if isinstance(block.rows, Path) else frame_of(block.rows)
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    task, arm = cell.task, cell.arm
+    return {
+        "key": cell.key,
+        "cell": cell.name,
+        "environment": task.environment["name"],
+        "arm": arm.name,
+        "criterion": task.criterion,
+        "stop": task.stop,
+        "horizon": task.horizon,
+        "probability": task.probability,
+        "step": task.step,
+        "seed": cell.seed,
+        "execute": arm.execute,
+        "environment_settings": _json(task.environment),
+        "perturbation": _json(task.perturbation),
+        "planner": _json(arm.planner),
+        "objective": _json(arm.objective),
+        "policy": _json(arm.policy),
+        "model": _json(arm.model),
+        **cell.labels,
+    }
+
+
+def _json(part: Any) -> str | None:
+    return None if part is None else json.dumps(part)

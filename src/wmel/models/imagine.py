@@ -1,0 +1,170 @@
+"""Imagining: candidates rolled out, decoded, scored and reduced, in chunks sized to the cache."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values, rows_at
+from wmel.contract.environment import Box, Space
+from wmel.contract.objective import ClosestApproach, ModelReward, Objective, Reduction
+from wmel.contract.planner import CandidateCosts
+from wmel.contract.world_model import RewardsItself, RollsOut, WorldModel
+from wmel.errors import BadModel
+from wmel.parts import able
+
+BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cache holds
+
+
+def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
+    """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
+    if able(model, RollsOut):
+        trajectory, wanted = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
+        if tuple(trajectory.shape[1:]) != wanted:
+            raise BadModel(
+                f"a rollout must return {wanted} latents per row, the start included, got {trajectory.shape}"
+            )
+        return trajectory
+    return step_by_step(model.step, latents, actions)
+
+
+def step_by_step(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
+    """start [M,Z], actions [M,H,A] -> [M,H+1,Z], laid out step by step in memory."""
+    trajectory = [start]
+    for now in range(actions.shape[1]):
+        trajectory.append(step(trajectory[-1], actions[:, now]))
+        if trajectory[-1].shape != start.shape:
+            raise BadModel(f"a step must keep the shape of its latents {start.shape}, got {trajectory[-1].shape}")
+    return namespace_of(start).stack(trajectory).swapaxes(0, 1)
+
+
+def decoded(model: WorldModel, trajectory: Array) -> Array:
+    """latents [M,H+1,Z] -> observations [M,H+1,O], in one call of the decoder."""
+    by_step = trajectory.swapaxes(0, 1)  # rollouts lie in memory step by step: flattening this way copies nothing
+    observations = model.decode(by_step.reshape(-1, trajectory.shape[-1]))
+    return observations.reshape(*by_step.shape[:2], -1).swapaxes(0, 1)
+
+
+def reduced(reduction: Reduction, costs: Array) -> CandidateCosts:
+    """Step costs [M,H] -> values [M] and lengths [M]."""
+    if isinstance(reduction, ClosestApproach):
+        return closest_approach(costs)
+    return discounted_sum(costs, reduction.rate)
+
+
+def closest_approach(costs: Array) -> CandidateCosts:
+    """The lowest step cost, cut where it is first reached; the whole plan where the last step reaches it too."""
+    xp = namespace_of(costs)
+    by_step = costs.swapaxes(0, 1)
+    lowest = xp.amin(by_step, axis=0)
+    above = by_step != lowest
+    steps = xp.arange(1, len(by_step) + 1, dtype=xp.int32, device=costs.device)
+    earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost are put last
+    return CandidateCosts(lowest, xp.where(above[-1], earliest, steps[-1]))
+
+
+def discounted_sum(costs: Array, rate: float) -> CandidateCosts:
+    """All step costs, each step worth `rate` times the one before."""
+    xp = namespace_of(costs)
+    total, weight = xp.zeros_like(costs[:, 0]), 1.0
+    for step in range(costs.shape[1]):
+        total = total + weight * costs[:, step]
+        weight *= rate
+    return CandidateCosts(total, xp.full_like(total, costs.shape[1], dtype=xp.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class ImaginedCost:
+    """Callable on candidates [B,N,H,A]; rows are imagined in chunks that fit the cache.
+
+    The chunk changes memory and no result, but for the last digits of a model's matrix products.
+    """
+
+    model: WorldModel
+    objective: Objective | ModelReward
+    space: Space
+    latents: Array  # [B,Z]
+    goals: Array  # [B,G]
+    observation_width: int
+    bytes_per_chunk: int = BYTES_PER_CHUNK
+
+    def __call__(self, candidates: Array) -> CandidateCosts:
+        batch, count, horizon, width = candidates.shape
+        widest = max(self.observation_width, self.latents.shape[1])
+        rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * widest))
+        actions = candidates.reshape(batch * count, horizon, width)
+        with only_values(candidates, self.latents):
+            parts = [
+                self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)
+            ]
+            if len(parts) == 1:
+                return CandidateCosts(*(part.reshape(batch, count) for part in (parts[0].costs, parts[0].lengths)))
+        xp = namespace_of(parts[0].costs)
+        costs = xp.concatenate([part.costs for part in parts]).reshape(batch, count)
+        lengths = xp.concatenate([part.lengths for part in parts]).reshape(batch, count)
+        return CandidateCosts(costs, lengths)
+
+    def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
+        """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
+        episodes = (start + np.arange(len(actions))) // count
+        goals = as_like(self.goals, actions)
+        imagined = imagine(self.model, self.objective, self.space, self.latents, goals, episodes, actions)
+        return reduced(self.objective.reduction, imagined.costs)
+
+
+@dataclass(frozen=True, eq=False)
+class Imagined:
+    """What came of action sequences: latents, the start included, and the cost of every step."""
+
+    trajectory: Array  # [M,H+1,Z]
+    costs: Array  # [M,H], in the library of the actions
+
+
+def imagine(
+    model: WorldModel,
+    objective: Objective | ModelReward,
+    space: Space | None,
+    latents: Array,
+    goals: Array,
+    rows: np.ndarray,
+    actions: Array,
+) -> Imagined:
+    """Action sequences [M,H,A], each from the row of latents [B,Z] and goals [B,G] that `rows` [M] says.
+
+    Without a space actions are plain numbers.
+    """
+    length = len(actions)
+    missing = -length % model.spec.rows_at_once
+    if missing:
+        filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
+        rows, actions = rows[filled], rows_at(actions, filled)
+    latents, goals = rows_at(latents, rows), rows_at(goals, rows)
+    by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
+    values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
+    inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
+    trajectory = rollout(model, latents, inputs)
+    costs = _costs(model, objective, trajectory, inputs, values, goals)
+    return Imagined(trajectory[:length], costs[:length])
+
+
+def _costs(
+    model: WorldModel, objective: Objective | ModelReward, trajectory: Array, inputs: Array, values: Array, goals: Array
+) -> Array:
+    """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
+    if isinstance(objective, ModelReward):
+        assert able(model, RewardsItself), "whoever asks checks that the model has a reward"
+        return as_like(-model.rewards(trajectory, inputs), values)
+    observations = as_like(decoded(model, trajectory), values)
+    costs = objective.costs(observations, values, goals)
+    xp = namespace_of(observations)
+    if xp.isfinite(observations.sum()):
+        return costs
+    finite = xp.isfinite(observations[:, 1:]).all(-1)
+    return xp.where(finite, costs, float("nan"))  # which no reduction hides, whatever an objective reads
+
+
+def model_input(model: WorldModel, space: Space | None, actions: Array, values: Array) -> Array:
+    """Actions [...,A] as the model takes them: finite ones as index, value or one-hot, whatever its spec asks for."""
+    if space is None or isinstance(space, Box) or model.spec.action_input == "value":
+        return values
+    return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)

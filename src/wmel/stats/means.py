@@ -1,0 +1,105 @@
+"""Means, quantiles and differences of means, with t intervals; pooling over seeds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wmel.errors import BadInput, require_share
+from wmel.stats.estimate import Z95, Estimate, finite_numbers
+
+
+def mean_normal(values: np.ndarray) -> Estimate:
+    """Mean of values [n] +- 1.96 population standard deviations of it."""
+    values = finite_numbers(values, "the values of a mean")
+    if values.size == 0:
+        return Estimate.undefined("no values")
+    centre = float(values.mean())
+    if values.size == 1:
+        return Estimate(centre, n=1, method="normal; one value has no interval")
+    half = Z95 * float(values.std()) / values.size**0.5
+    return Estimate(centre, centre - half, centre + half, values.size, "normal")
+
+
+def percentile(values: np.ndarray, percent: float) -> Estimate:
+    """The given percentile of values [n]; undefined where it could only be the maximum."""
+    values = np.asarray(values, dtype=float)
+    needed = round(100 / (100 - percent))
+    if values.size < needed:
+        return Estimate.undefined(
+            f"the {percent:g}th percentile needs {needed} values, there are {values.size}", values.size
+        )
+    return Estimate(float(np.percentile(values, percent)), n=values.size, method=f"p{percent:g}")
+
+
+def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
+    """Mean of oracle - learned over pairs [n] in one order of seeds."""
+    one, other = _checked(oracle), _checked(learned)
+    if len(one) != len(other):
+        raise BadInput(f"paired returns need as many values each, got {len(one)} and {len(other)}")
+    gaps = one - other
+    error = gaps.std(ddof=1) / math.sqrt(len(gaps))
+    return _interval(float(gaps.mean()), float(error), len(gaps) - 1, confidence, len(gaps), "paired t")
+
+
+def welch(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
+    """Mean of oracle less mean of learned for independent arms of unequal spread."""
+    one, other = _checked(oracle), _checked(learned)
+    parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    total = sum(parts)
+    degrees = len(one) + len(other) - 2
+    if total > 0:
+        degrees = total**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1))
+    gap = float(one.mean() - other.mean())
+    return _interval(gap, math.sqrt(total), degrees, confidence, len(one) + len(other), "welch t")
+
+
+def t_quantile(degrees: float, confidence: float) -> float:
+    """The t of a two-sided interval."""
+    require_share(confidence, "confidence")
+    from scipy.special import stdtrit  # a quarter of a second of import
+
+    return float(stdtrit(degrees, 0.5 + confidence / 2))
+
+
+def _interval(gap: float, error: float, degrees: float, confidence: float, n: int, method: str) -> Estimate:
+    half = t_quantile(degrees, confidence) * error
+    return Estimate(gap, gap - half, gap + half, n, method)
+
+
+def _checked(values: object) -> np.ndarray:
+    array = finite_numbers(values, "returns (they exist only under stop = horizon)")
+    if array.ndim != 1 or array.size < 2:
+        raise BadInput(f"a difference of means needs at least two values per arm, got {array.size}")
+    return array
+
+
+def recipe_interval(gaps: object, episodes: Estimate, *, confidence: float = 0.95) -> Estimate:
+    """The gap of a training recipe from one gap per retrained seed [K] and the pooled estimate of their episodes.
+
+    The interval is the wider of the episodes' own and t over seeds about the pooled gap.
+    """
+    per_seed = finite_numbers(gaps, "the gaps of seeds")
+    if per_seed.ndim != 1 or per_seed.size < 2:
+        raise BadInput(f"a claim about a training recipe needs at least two retrained seeds, got {per_seed.size}")
+    if episodes.value is None or episodes.low is None or episodes.high is None:
+        raise BadInput("a claim about a training recipe needs the interval of the pooled episodes beside it")
+    half = t_quantile(per_seed.size - 1, confidence) * float(per_seed.std(ddof=1)) / per_seed.size**0.5
+    if 2 * half >= episodes.high - episodes.low:
+        return Estimate(episodes.value, episodes.value - half, episodes.value + half, per_seed.size, "t over seeds")
+    return replace(episodes, n=per_seed.size, method=f"{episodes.method}, wider than t over seeds")
+
+
+def check_equal_shares(oracle: Sequence[int], learned: Sequence[int]) -> None:
+    """Refuse to pool strata whose share of episodes differs between the arms: the pooled gap would be their mix."""
+    one, other = (finite_numbers(counts, "episodes per stratum") for counts in (oracle, learned))
+    if one.ndim != 1 or one.shape != other.shape or one.size == 0:
+        raise BadInput(f"both arms need the same strata, got {one.size} and {other.size}")
+    if (one < 1).any() or (other < 1).any():
+        raise BadInput(f"every stratum needs at least one episode in each arm, got {list(oracle)} v {list(learned)}")
+    if not np.allclose(one / one.sum(), other / other.sum(), rtol=1e-9):
+        raise BadInput(
+            f"strata have unequal shares in the two arms ({list(oracle)} v {list(learned)} episodes): "
+            "run equal shares, or compare stratum by stratum"
+        )

@@ -1,0 +1,106 @@
+"""Two arms on the same seeds: counts of pairs, Tango's score interval and McNemar's test."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wmel.errors import BadInput
+from wmel.stats.estimate import Bounds, finite_numbers, two_sided
+from wmel.stats.numerics import crossing
+
+
+@dataclass(frozen=True, eq=False)
+class PairedCounts:
+    """How many pairs both arms solve, only one of them, or neither; numbers or arrays of one shape."""
+
+    both: np.ndarray
+    oracle_only: np.ndarray
+    learned_only: np.ndarray
+    neither: np.ndarray
+
+    def __post_init__(self):
+        for name in ("both", "oracle_only", "learned_only", "neither"):
+            counts = finite_numbers(getattr(self, name), "pair counts")
+            if (counts < 0).any():
+                raise BadInput(f"pair counts must not be negative, got {name} = {getattr(self, name)!r}")
+            object.__setattr__(self, name, counts)
+        if (self.n < 1).any():
+            raise BadInput("a paired comparison needs at least one pair, got none")
+
+    @classmethod
+    def of(cls, oracle: np.ndarray, learned: np.ndarray) -> "PairedCounts":
+        """Counts of two boolean arrays [n] in the same order of seeds."""
+        one, other = np.asarray(oracle, bool), np.asarray(learned, bool)
+        if one.shape != other.shape:
+            raise BadInput(f"paired arms need as many outcomes each, got {one.size} and {other.size}")
+        return cls((one & other).sum(), (one & ~other).sum(), (~one & other).sum(), (~one & ~other).sum())
+
+    @property
+    def n(self) -> np.ndarray:
+        return self.both + self.oracle_only + self.learned_only + self.neither
+
+    @property
+    def gap(self) -> np.ndarray:
+        """p_o - p_l"""
+        return (self.oracle_only - self.learned_only) / self.n
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Correlation within a pair; 0 where an arm always does the same."""
+        oracle, learned = self.both + self.oracle_only, self.both + self.learned_only
+        spread = np.sqrt(oracle * (self.n - oracle) * learned * (self.n - learned))
+        shared = self.both * self.neither - self.oracle_only * self.learned_only
+        return np.where(spread > 0, np.clip(shared / np.where(spread > 0, spread, 1), -1, 1), 0.0)
+
+
+def tango(pairs: PairedCounts, *, confidence: float = 0.95) -> Bounds:
+    """Bounds of p_o - p_l: the differences a paired score test does not reject, always inside [-1, 1]."""
+    z, b, c, n = two_sided(confidence), pairs.oracle_only, pairs.learned_only, pairs.n
+    gap = np.asarray((b - c) / n)
+
+    def accepted(difference: np.ndarray) -> np.ndarray:
+        return z - np.abs(paired_score(b, c, n, difference))
+
+    return Bounds(
+        np.where(gap <= -1, -1.0, crossing(accepted, gap, np.full(gap.shape, -1.0))),
+        np.where(gap >= 1, 1.0, crossing(accepted, gap, np.full(gap.shape, 1.0))),
+    )
+
+
+def paired_score(b: np.ndarray, c: np.ndarray, n: np.ndarray, difference: object) -> np.ndarray:
+    """Standardised distance of the observed gap from a hypothetical one; at 0 it is McNemar's (b - c) / sqrt(b + c)."""
+    difference = np.asarray(difference, float)
+    quadratic = 2 * n
+    linear = -b - c + (2 * n - b + c) * difference
+    constant = -c * difference * (1 - difference)
+    root = np.sqrt(np.maximum(linear**2 - 4 * quadratic * constant, 0))
+    learned_only = (root - linear) / (2 * quadratic)
+    variance = n * (2 * learned_only + difference * (1 - difference))
+    distance = b - c - n * difference
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standardised = distance / np.sqrt(np.maximum(variance, 0))
+    return np.where(np.abs(distance) < 1e-12, 0.0, standardised)
+
+
+def mcnemar_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:
+    """Two-sided probability of so uneven a split of the discordant pairs by a fair coin; 1 where there are none.
+
+    Half of the split itself is counted.
+    """
+    fewer, more = _counts(oracle_only, learned_only)
+    both_tails = _at_most(fewer, fewer + more) + _at_most(fewer - 1, fewer + more)
+    return np.where(fewer == more, 1.0, both_tails)
+
+
+def _at_most(heads: np.ndarray, tosses: np.ndarray) -> np.ndarray:
+    """Probability of at most so many heads of a fair coin, by the incomplete beta function: counts stay floats."""
+    from scipy.special import betainc  # a quarter of a second of import
+
+    return np.where(heads < 0, 0.0, betainc(np.maximum(tosses - heads, 0.5), np.maximum(heads, 0) + 1, 0.5))
+
+
+def _counts(oracle_only: object, learned_only: object) -> tuple[np.ndarray, np.ndarray]:
+    one, other = finite_numbers(oracle_only, "discordant counts"), finite_numbers(learned_only, "discordant counts")
+    if (one < 0).any() or (other < 0).any():
+        raise BadInput(f"discordant counts must not be negative, got {oracle_only!r} and {learned_only!r}")
+    return np.minimum(one, other), np.maximum(one, other)

@@ -1,0 +1,107 @@
+"""Intervals of success rates and of differences of two independent rates."""
+
+import numpy as np
+
+from wmel.errors import require_share
+from wmel.stats.estimate import Z95, Bounds, Estimate, checked_counts, two_sided
+from wmel.stats.numerics import crossing
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Share of successes with its 95% interval, which stays inside [0, 1] and never collapses."""
+    if trials == 0:
+        return Estimate.undefined("no trials")
+    low, high = wilson_bounds(successes, trials)
+    return Estimate(successes / trials, float(low), float(high), trials, "wilson")
+
+
+def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
+    """Bounds of shares, element by element over arrays of counts."""
+    counts, totals = checked_counts(successes, trials)
+    share, weight = counts / totals, z**2 / totals
+    centre = (share + weight / 2) / (1 + weight)
+    half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
+    return Bounds(np.where(counts == 0, 0.0, centre - half), np.where(counts == totals, 1.0, centre + half))
+
+
+def clopper_pearson(successes: object, trials: object, *, confidence: float = 0.95) -> Bounds:
+    """Two-sided bounds that never cover too little; at confidence 90% each is a one-sided 95% bound."""
+    counts, totals = checked_counts(successes, trials)
+    require_share(confidence, "confidence")
+    tail = (1 - confidence) / 2
+    from scipy.special import betaincinv  # a quarter of a second of import
+
+    low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 0.5), totals - counts + 1, tail))
+    high = np.where(counts == totals, 1.0, betaincinv(counts + 1, np.maximum(totals - counts, 0.5), 1 - tail))
+    return Bounds(low, high)
+
+
+def agresti_caffo(s_o: object, n_o: object, s_l: object, n_l: object, *, z: float = Z95) -> Bounds:
+    """Bounds of p_o - p_l with one success and one failure added to each arm; they may leave [-1, 1]."""
+    first, first_total = checked_counts(s_o, n_o)
+    second, second_total = checked_counts(s_l, n_l)
+    p_o, p_l = (first + 1) / (first_total + 2), (second + 1) / (second_total + 2)
+    half = z * np.sqrt(p_o * (1 - p_o) / (first_total + 2) + p_l * (1 - p_l) / (second_total + 2))
+    return Bounds(p_o - p_l - half, p_o - p_l + half)
+
+
+def miettinen_nurminen(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:
+    """Bounds of p_o - p_l: the differences a score test does not reject, always inside [-1, 1]."""
+    one, one_total, other, other_total = np.broadcast_arrays(*checked_counts(s_o, n_o), *checked_counts(s_l, n_l))
+    z, gap = two_sided(confidence), one / one_total - other / other_total
+
+    def accepted(difference: np.ndarray) -> np.ndarray:
+        return z - np.abs(score(one, one_total, other, other_total, difference))
+
+    return Bounds(
+        np.where(gap <= -1, -1.0, crossing(accepted, gap, np.full(gap.shape, -1.0))),
+        np.where(gap >= 1, 1.0, crossing(accepted, gap, np.full(gap.shape, 1.0))),
+    )
+
+
+def score(s_o: np.ndarray, n_o: np.ndarray, s_l: np.ndarray, n_l: np.ndarray, difference: object) -> np.ndarray:
+    """Standardised distance of the observed gap from a hypothetical one; 0/0 where they agree counts as 0."""
+    difference = np.asarray(difference, float)
+    p_l = _restricted(s_o, n_o, s_l, n_l, difference)
+    p_o = np.clip(p_l + difference, 0, 1)
+    total = n_o + n_l
+    variance = (p_o * (1 - p_o) / n_o + p_l * (1 - p_l) / n_l) * total / (total - 1)
+    distance = s_o / n_o - s_l / n_l - difference
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standardised = distance / np.sqrt(np.maximum(variance, 0))
+    return np.where(np.abs(distance) < 1e-14, 0.0, standardised)
+
+
+def _restricted(
+    s_o: np.ndarray, n_o: np.ndarray, s_l: np.ndarray, n_l: np.ndarray, difference: np.ndarray
+) -> np.ndarray:
+    """The likeliest learned rate when the oracle's is `difference` above it: the root of a cubic, by cosine."""
+    total = n_o + n_l
+    if not difference.any():
+        return (s_o + s_l) / total  # equal rates: the pooled share
+    a = total
+    b = (n_o + 2 * n_l) * difference - total - s_o - s_l
+    c = (n_l * difference - total - 2 * s_l) * difference + s_o + s_l
+    d = s_l * difference * (1 - difference)
+    v = b**3 / (3 * a) ** 3 - b * c / (6 * a**2) + d / (2 * a)
+    u = np.where(v < 0, -1.0, 1.0) * np.sqrt(np.maximum(b**2 / (3 * a) ** 2 - c / (3 * a), 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(u != 0, v / u**3, 0.0)
+    angle = (np.pi + np.arccos(np.clip(ratio, -1, 1))) / 3
+    root = 2 * u * np.cos(angle) - b / (3 * a)
+    return np.clip(root, np.maximum(0, -difference), np.minimum(1, 1 - difference))
+
+
+def relative_loss(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:
+    """Bounds from Wilson limits; the lower one is -inf where the oracle's own rate may be 0."""
+    first, first_total = checked_counts(s_o, n_o)
+    second, second_total = checked_counts(s_l, n_l)
+    p_o, p_l, z = first / first_total, second / second_total, two_sided(confidence)
+    (low_o, high_o), (low_l, high_l) = wilson_bounds(first, first_total, z), wilson_bounds(second, second_total, z)
+    product = p_o * p_l
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = np.sqrt(np.maximum(product**2 - low_l * high_o * (2 * p_l - low_l) * (2 * p_o - high_o), 0))
+        outer = np.sqrt(np.maximum(product**2 - high_l * low_o * (2 * p_l - high_l) * (2 * p_o - low_o), 0))
+        least = (product - inner) / (high_o * (2 * p_o - high_o))
+        most = np.where(low_o > 0, (product + outer) / (low_o * (2 * p_o - low_o)), np.inf)
+    return Bounds(1 - most, 1 - least)
