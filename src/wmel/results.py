@@ -13,14 +13,35 @@ from wmel.files import check_writable, write_atomically
 Rows = Sequence[Mapping[str, Any]]
 
 
+class Lazy:
+    """A field that is computed when it is first read, where it was given as a function."""
+
+    def __init__(self, default: Any = None):
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, result: Any, owner: type) -> Any:
+        if result is None:
+            return self.default
+        value = result.__dict__[self.name]
+        if callable(value):
+            value = result.__dict__[self.name] = value()
+        return value
+
+    def __set__(self, result: Any, value: Any) -> None:
+        result.__dict__[self.name] = value
+
+
 @dataclass(eq=False)
 class Result:
     """One result; `record` is what is stored of it."""
 
-    answer: str  # in one sentence
-    rows: Rows  # the summary, one mapping per line
-    record: Any = None
-    lines: Sequence[str] = ()  # for a terminal
+    answer: Any = Lazy("")  # in one sentence
+    rows: Rows = ()  # the summary, one mapping per line
+    record: Any = Lazy(None)
+    lines: Any = Lazy(())  # for a terminal
     exit_code: int = 0
     folder: Path | None = None  # where its rows are stored
     store: Any = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,15 @@ class Arms:
 
     def gap(self, model: str) -> CPGResult:
         """On the episodes the model ran; where runs stop early each model has its own number."""
-        oracle, learned = self.oracle_beside(model), self.learned[model]
-        return counterfactual_planning_gap(oracle, learned, apart_from=self.may_differ(model))
+        if model not in self._gaps:
+            oracle, learned = self.oracle_beside(model), self.learned[model]
+            self._gaps[model] = counterfactual_planning_gap(oracle, learned, apart_from=self.may_differ(model))
+        return self._gaps[model]
+
+    @cached_property
+    def _gaps(self) -> dict[str, CPGResult]:
+        """Gaps computed so far."""
+        return {}
 
     def may_differ(self, model: str) -> tuple[str, ...]:
         """Settings in which a model's arm need not be as the oracle's."""
@@ -93,9 +101,19 @@ class Arms:
 
     def verdict(self, model: str) -> Verdict:
         """By the strict rule, or by the anytime rule where the run could stop early."""
-        if self.cap is not None:
-            return cpg_verdict(self.gap(model), "anytime", cap=self.cap)
-        return cpg_verdict(self.gap(model))
+        if model not in self._verdicts:
+            rule = {} if self.cap is None else {"rule": "anytime", "cap": self.cap}
+            self._verdicts[model] = cpg_verdict(self.gap(model), **rule)
+        return self._verdicts[model]
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Verdict]:
+        """Verdicts computed so far."""
+        return {}
+
+    def gap_estimate(self, model: str) -> Estimate:
+        """The gap with the interval behind its verdict: that of the anytime rule where the run could stop early."""
+        return self.gap(model).gap if self.cap is None else self.verdict(model).interval
 
     def return_gap(self, model: str) -> Estimate:
         """Mean return of the oracle less that of the model, on pairs of whole episodes."""

@@ -1,6 +1,7 @@
 """wmel.cpg: what a planner loses when a model replaces the true dynamics."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,29 +111,23 @@ def cpg(
         loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
         whole_results(loaded, summary)
         arms = arms_of(loaded, entries)
-        record = cpg_record(arms, extra)
+        record = cache(lambda: cpg_record(arms, extra))
         if folder is not None:
-            write_comparison(folder, arms, record)
+            write_comparison(folder, arms, record())
     broken = [common_failure(run.table) for run in (arms.oracle, *arms.learned.values())]
     reasons = [*(reason for reason in broken if reason), *summary.failures]
     first = paper or bool(given.preset.get("verdict"))
-    rows = [
-        {"model": model, "oracle_success": one.oracle_success_rate, "model_success": one.learned_success_rate,
-         "gap": one.gap, "low": one.gap_ci_low, "high": one.gap_ci_high, "verdict": one.verdict,
-         "pairs": one.n_episodes_learned}
-        for model, one in record.cpgs.items()
-    ]  # fmt: skip
     return Result(
-        answer_of_gap(record),
-        rows,
+        lambda: answer_of_gap(record()),
+        [_row(arms, model) for model in arms.learned],
         record,
-        gap_lines(record, paper_first=first),
+        lambda: gap_lines(record(), paper_first=first),
         1 if reasons else 0,
         folder=folder,
         store=store,
         files={} if folder is None else {"records": folder},
         failures=reasons,
-        draw=lambda: _figure(record),
+        draw=lambda: _figure(record()),
         more={
             "arms": arms,
             "gaps": {model: arms.gap(model) for model in arms.learned},
@@ -142,6 +137,21 @@ def cpg(
             else {entry["name"]: _source(entry, given) for entry in entries},
         },
     )
+
+
+def _row(arms: Arms, model: str) -> dict[str, Any]:
+    """The gap of one model, as a line of the summary."""
+    result, estimate = arms.gap(model), arms.gap_estimate(model)
+    return {
+        "model": model,
+        "oracle_success": result.oracle_success_rate,
+        "model_success": result.learned_success_rate,
+        "gap": result.raw_gap,
+        "low": estimate.low,
+        "high": estimate.high,
+        "verdict": arms.verdict(model).label,
+        "pairs": result.n_episodes_learned,
+    }
 
 
 def arms_of(loaded: LoadedStudy, entries: list[dict[str, Any]]) -> Arms:

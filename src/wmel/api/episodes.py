@@ -107,7 +107,9 @@ def run_and_load(
 
 def check_outputs(*paths: Path | str | None) -> None:
     """Refuse outputs that cannot be written, before anything is computed."""
-    check_writable(*(Path(path) for path in paths if path is not None))
+    given = [Path(path) for path in paths if path is not None]
+    if given:
+        check_writable(*given)
 
 
 def when_changed(rerun: str | None, keep: bool) -> str | None:

@@ -1,11 +1,13 @@
 """wmel.run: one policy in one environment, and its scorecard."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wmel import catalog
+from wmel.analysis.scorecard import scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     build_executor,
@@ -23,8 +25,9 @@ from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.files import write_atomically
+from wmel.reports.entries import scorecard_entry
 from wmel.reports.markdown import to_markdown_scorecard
-from wmel.reports.records import run_record, run_scorecard, write_record
+from wmel.reports.records import run_record, write_record
 from wmel.reports.terminal import scorecard_lines
 from wmel.reports.words import answer_of_run
 from wmel.results import Result
@@ -101,12 +104,12 @@ def run(
         )
         whole_results(loaded, summary)
         found = pooled([one.run for one in loaded.results if one.run is not None])
-        record = run_record(found, metrics=extra, rewards=rewards)
+        card = scorecard(found.policy_name, found.table, extra)
+        record = cache(lambda: run_record(found, metrics=extra, rewards=rewards, card=scorecard_entry(card)))
         if record_file is not None:
-            write_record(record_file, record)
+            write_record(record_file, record())
         if trajectories is not None:
             write_trajectories(Path(trajectories), stored_trajectories(store, study.cells))
-    card = run_scorecard(record)
     if markdown is not None:
         write_atomically(Path(markdown), to_markdown_scorecard(card))
     broken = common_failure(found.table)
@@ -123,16 +126,16 @@ def run(
     ]
     files = {"record": record_file, "scorecard": markdown, "trajectories": trajectories}
     return Result(
-        answer_of_run(record),
+        lambda: answer_of_run(record()),
         rows,
         record,
-        scorecard_lines(record.metadata, card),
+        lambda: scorecard_lines(record().metadata, card),
         1 if broken or summary.failures else 0,
         folder=None if output is None or record_file == Path(output) else Path(output),
         store=store,
         files={name: Path(path) for name, path in files.items() if path is not None},
         failures=[broken] if broken else summary.failures,
-        draw=lambda: _figure(record),
+        draw=lambda: _figure(record()),
         markdown=lambda: to_markdown_scorecard(card),
         more={"scorecard": card, "run": found, "episodes": found.table},
     )

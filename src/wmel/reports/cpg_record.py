@@ -42,7 +42,7 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     result, shown = arms.gap(model), arms.verdict(model)
     early, paper, pairs = arms.cap is not None, result.agresti_caffo, result.pairs
     verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
-    gap = shown.interval if early else result.gap
+    gap = arms.gap_estimate(model)
     mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
     if early:
         mid_p, loss, back = (Estimate.undefined(EARLY) for _ in range(3))
