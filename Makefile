@@ -39,7 +39,7 @@ check: .venv/all.stamp  ## format, lint and types
 	$(BIN)/pyright
 
 bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
-	@failed=0; for file in startup planner_overhead intervals adapters maze_sweep physics_oracle learned_model tdmpc2_planning esnr head_to_head study_speed memory; do \
+	@failed=0; for file in startup files_walked planner_overhead intervals adapters maze_sweep physics_oracle learned_model tdmpc2_planning esnr head_to_head study_speed memory; do \
 	  $(BIN)/python benchmarks/$$file.py || failed=1; \
 	done; exit $$failed
 

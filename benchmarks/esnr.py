@@ -13,7 +13,7 @@ from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.states import fresh_observations
 from wmel.machine import limited_to
-from wmel.stats.means import mean_normal
+from wmel.stats.estimate import mean_normal
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 

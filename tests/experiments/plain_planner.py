@@ -1,7 +1,6 @@
 """A planner as a plugin may bring it: a class that is no dataclass and says nothing of its settings' types."""
 
-from wmel.planners.distributions import uniform_actions
-from wmel.planners.search import cheapest
+from wmel.planners.search import cheapest, uniform_actions
 
 
 class Plain:

@@ -1,7 +1,7 @@
 import numpy as np
 
 from wmel.contract.environment import Finite
-from wmel.planners.distributions import CategoricalSequences
+from wmel.planners.search import CategoricalSequences
 
 SPACE = Finite(("a", "b", "c"))
 

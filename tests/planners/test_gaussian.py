@@ -3,7 +3,7 @@ import pytest
 
 from wmel.contract.environment import Box
 from wmel.contract.planner import Remainder
-from wmel.planners.distributions import GaussianSequences, Knots
+from wmel.planners.search import GaussianSequences, Knots
 
 WIDE = Box(np.array([-100.0, -100.0, -100.0]), np.array([100.0, 100.0, 100.0]))
 

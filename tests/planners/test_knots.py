@@ -6,9 +6,9 @@ import pytest
 from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
 from wmel.planners.cem import CEM
-from wmel.planners.distributions import Knots
 from wmel.planners.mppi import MPPI
 from wmel.planners.random_shooting import RandomShooting
+from wmel.planners.search import Knots
 
 BOX = Box(np.array([-1.0, 0.0]), np.array([1.0, 3.0]))
 PLANNERS = [RandomShooting(plan_horizon=6, candidates=40), CEM(plan_horizon=6), MPPI(plan_horizon=6)]

@@ -3,8 +3,8 @@ import pytest
 
 from wmel.contract.environment import Box, Finite
 from wmel.errors import BadInput
-from wmel.planners.distributions import uniform_actions
 from wmel.planners.random_shooting import RandomShooting
+from wmel.planners.search import uniform_actions
 
 
 def test_finite_draws_are_uniform_and_never_past_the_end():

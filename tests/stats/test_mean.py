@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.means import mean_normal
+from wmel.stats.estimate import mean_normal
 
 
 def test_the_documents_interval_uses_the_population_deviation():

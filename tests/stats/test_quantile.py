@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.stats.means import percentile
+from wmel.stats.estimate import percentile
 
 
 @pytest.mark.parametrize(("percent", "needed"), [(50, 2), (95, 20), (99, 100)])

@@ -7,8 +7,7 @@ import numpy as np
 
 from wmel.errors import require
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate
-from wmel.stats.means import mean_normal, percentile
+from wmel.stats.estimate import Estimate, mean_normal, percentile
 from wmel.stats.proportions import wilson
 
 

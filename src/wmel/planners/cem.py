@@ -17,7 +17,7 @@ from wmel.contract.planner import (
 )
 from wmel.errors import require
 from wmel.parts import accept_old_names, check_settings, setting
-from wmel.planners.distributions import Knots as Line
+from wmel.planners.search import Knots as Line
 from wmel.planners.search import Refinement, elites
 
 

@@ -6,8 +6,7 @@ from wmel.arrays import as_like
 from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
 from wmel.contract.planner import Knots as KnotsSetting
 from wmel.parts import accept_old_names, check_settings
-from wmel.planners.distributions import Knots, uniform_actions, with_remainder
-from wmel.planners.search import cheapest
+from wmel.planners.search import Knots, cheapest, uniform_actions, with_remainder
 
 
 @accept_old_names(horizon="plan_horizon")

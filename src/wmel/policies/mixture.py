@@ -11,7 +11,7 @@ from wmel.arrays import Array, copied_memory, take_rows
 from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.errors import BadInput, require
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 
 ITS_OWN = ("native", "prior")  # policies that are a model's own

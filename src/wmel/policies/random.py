@@ -8,7 +8,7 @@ import numpy as np
 from wmel.arrays import Array
 from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 
 

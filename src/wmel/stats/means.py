@@ -1,4 +1,4 @@
-"""Means, quantiles and differences of means, with t intervals; pooling over seeds."""
+"""Differences of means with t intervals, and pooling over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -7,30 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from wmel.errors import BadInput, require_share
-from wmel.stats.estimate import Z95, Estimate, finite_numbers
-
-
-def mean_normal(values: np.ndarray) -> Estimate:
-    """Mean of values [n] +- 1.96 population standard deviations of it."""
-    values = finite_numbers(values, "the values of a mean")
-    if values.size == 0:
-        return Estimate.undefined("no values")
-    centre = float(values.mean())
-    if values.size == 1:
-        return Estimate(centre, n=1, method="normal; one value has no interval")
-    half = Z95 * float(values.std()) / values.size**0.5
-    return Estimate(centre, centre - half, centre + half, values.size, "normal")
-
-
-def percentile(values: np.ndarray, percent: float) -> Estimate:
-    """The given percentile of values [n]; undefined where it could only be the maximum."""
-    values = np.asarray(values, dtype=float)
-    needed = round(100 / (100 - percent))
-    if values.size < needed:
-        return Estimate.undefined(
-            f"the {percent:g}th percentile needs {needed} values, there are {values.size}", values.size
-        )
-    return Estimate(float(np.percentile(values, percent)), n=values.size, method=f"p{percent:g}")
+from wmel.stats.estimate import Estimate, finite_numbers
 
 
 def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:

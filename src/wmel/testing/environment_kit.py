@@ -7,7 +7,7 @@ import numpy as np
 from wmel.contract.environment import Environment, Perturbable, RollsStates
 from wmel.models.imagine import step_by_step
 from wmel.parts import able
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, compared, findings
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.environment_kit import walked_states
 from wmel.testing.findings import Finding, findings

@@ -8,7 +8,7 @@ from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery, Disturbance, Moment, Perturbation
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.schema import OUTCOMES, EpisodeTable
 from wmel.testing.environment_kit import walked_states

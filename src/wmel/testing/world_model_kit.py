@@ -10,7 +10,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModel
 from wmel.models.imagine import decoded, model_input, rollout, step_by_step
-from wmel.planners.distributions import uniform_actions
+from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.environment_kit import walked_states
 from wmel.testing.findings import Finding, compared, findings

@@ -17,8 +17,7 @@ from wmel.diagnostics.ceiling_bounce.estimators import (
 )
 from wmel.diagnostics.ceiling_bounce.problem import Landscape, landscape
 from wmel.errors import BadInput, is_number, require, require_whole
-from wmel.stats.estimate import Estimate
-from wmel.stats.means import mean_normal
+from wmel.stats.estimate import Estimate, mean_normal
 from wmel.stats.proportions import wilson
 from wmel.stats.ranks import spearman
 

@@ -7,8 +7,7 @@ import numpy as np
 from wmel import Estimate
 from wmel.contract.policy import Decision
 from wmel.perturbations.window import Unchanged
-from wmel.planners.distributions import uniform_actions
-from wmel.planners.search import cheapest
+from wmel.planners.search import cheapest, uniform_actions
 
 
 def right_walker(state, action):
