@@ -1,5 +1,6 @@
 """Parts by name: a name and settings in, a part out; what is wrong is named with the nearest right name."""
 
+import dataclasses
 import difflib
 import functools
 import importlib
@@ -182,6 +183,16 @@ class Registry:
         kind = part if isinstance(part, type) or inspect.isfunction(part) else type(part)
         target = f"{kind.__module__}:{kind.__qualname__}"
         return next((name for name, line in self.parts.items() if line.target == target), None)
+
+    def data_of(self, part: Any) -> dict[str, Any] | None:
+        """A live part as {name, **settings that differ from defaults}, where its class makes the same again.
+
+        That is known of dataclasses alone; of another class the attributes need not be what it was made with.
+        """
+        kind, name = type(part), self.name_of(type(part))
+        if name is None or not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.init):
+            return None
+        return self.spec(name, {one: getattr(part, one) for one in settings_of(kind)}).key_data
 
     def describe(self, part: Any) -> dict[str, Any]:
         """A part that exists already as `{name, **settings}`: a dataclass by its fields, another by its attributes."""

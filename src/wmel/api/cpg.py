@@ -45,7 +45,7 @@ def cpg(
     criterion: o.Criterion = None,
     stop: o.Stop = None,
     perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = 0.0,
+    perturb_prob: o.PerturbProb = None,
     perturb_step: o.PerturbStep = None,
     anytime: Annotated[bool, o.Option("Add pairs until the gap is decided or the maximum is reached.", "flag")] = False,
     max_episodes: Annotated[

@@ -11,7 +11,7 @@ from wmel.api.given import Given, perturbation_entry, seeds_of
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.run import EPISODES
-from wmel.errors import BadInput
+from wmel.errors import BadInput, is_number
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
@@ -34,11 +34,11 @@ def task_data(
     criterion: str | None,
     stop: str | None,
     perturbation: Any,
-    perturb_prob: float,
+    perturb_prob: float | None,
     perturb_step: int | None,
 ) -> dict[str, Any]:
     """What is attempted, as entries of a study."""
-    if not isinstance(perturb_prob, int | float) or not 0 <= perturb_prob <= 1:
+    if perturb_prob is not None and (not is_number(perturb_prob) or not 0 <= perturb_prob <= 1):
         raise BadInput(f"the probability of a perturbation must lie in [0, 1], got {perturb_prob!r}")
     judged = {"criterion": criterion, "stop": stop}
     return {

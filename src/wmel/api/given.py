@@ -12,7 +12,7 @@ from wmel.catalog import name_and_settings, preset_settings
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.spec import parse_study
-from wmel.parts import Registry, nearest
+from wmel.parts import Registry, nearest, plain, settings_of
 
 KINDS = {
     "environment": catalog.ENVIRONMENTS,
@@ -24,6 +24,15 @@ KINDS = {
     "model": None,  # `rollout` and `device` of checkpoints
 }
 OF_MODEL = ("rollout", "device")
+METHODS = {  # what a live part must have
+    "environment": ("spec", "reset", "step"),
+    "planner": ("plan",),
+    "policy": ("act",),
+    "objective": ("reduction",),
+    "perturbation": ("strike",),
+    "executor": ("run",),
+}
+SIMPLE = (bool, int, float, str)
 BEYOND = {"planner": ("execute",)}  # settings of an arm that are written with its planner
 
 
@@ -70,7 +79,7 @@ class Given:
             raise BadInput(f"{kind} '{name}': {sorted(twice)[0]} is given twice")
         registry = KINDS[kind]
         assert registry is not None
-        usual = {} if own.get("given") else self._preset(kind, name, registry)
+        usual = self._preset(kind, name, registry) if isinstance(given, str | Mapping) else {}
         extra = {key: value for key, value in beside.items() if key in BEYOND.get(kind, ())}
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
@@ -90,25 +99,19 @@ class Given:
         return {key: value for key, value in wanted.items() if key in known}
 
     def _object(self, kind: str, part: Any) -> tuple[str, dict[str, Any]]:
-        """A live part: one of the catalogue's as data, another by a name that stands for it."""
-        if kind == "environment":
-            data = describe_environment(part)
-            if data is not None:
-                return name_and_settings(data, kind)
-            name = part.spec.name
-        elif kind == "objective":
-            if catalog.OBJECTIVES.has(part.name):
-                return name_and_settings(catalog.describe_objective(part), kind)
-            name = part.name
-        else:
-            registry = KINDS[kind]
-            assert registry is not None
-            found = registry.name_of(part)
-            if found is not None:
-                return name_and_settings(registry.describe(part), kind)
-            name = type(part).__name__
-        self.objects[name] = part
-        return name, {"given": True}
+        """A live part: as data where the catalogue makes the same of it, else by a name that stands for it."""
+        registry = KINDS[kind]
+        assert registry is not None
+        missing = [name for name in METHODS[kind] if not hasattr(part, name)]
+        if missing or isinstance(part, type):
+            lacks = "a class, not an object" if isinstance(part, type) else f"it has no `{missing[0]}`"
+            raise BadInput(f"{part!r:.60} is no {kind}: {lacks}")
+        data = describe_environment(part) if kind == "environment" else registry.data_of(part)
+        if data is not None:
+            return name_and_settings(data, kind)
+        name = part.spec.name if kind == "environment" else getattr(part, "name", None) or type(part).__name__
+        self.objects[str(name)] = part
+        return str(name), {"given": True, **readable_settings(part)}
 
     def models(self, given: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
@@ -161,18 +164,25 @@ class Given:
         return study_of(parse_study(data), self.objects)
 
 
-def perturbation_entry(given: Given, perturbation: Any, probability: float, step: int | None) -> dict[str, Any]:
-    """What strikes, how often and when; one that never strikes is a slip."""
-    if perturbation is None and probability == 0:
+def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:
+    """What strikes, how often (always, where it is named and nothing else is given) and when."""
+    if perturbation is None and not probability:
         if step is not None or given.settings["perturbation"]:
-            raise BadInput("nothing strikes: give perturb_prob a share above 0")
+            raise BadInput("nothing strikes: name a perturbation, or give perturb_prob a share above 0")
         return {}
     if probability == 0:
-        raise BadInput(f"{perturbation} never strikes: give --perturb-prob a share above 0")
-    named = perturbation or "env-default"
+        raise BadInput(f"perturbation '{perturbation}' never strikes: give perturb_prob a share above 0")
+    named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
-    part = data if isinstance(data, Mapping) and data["name"] == "composite" else given.part("perturbation", data)
-    return {**part, "probability": float(probability), **({} if step is None else {"step": step})}
+    part = data if isinstance(data, Mapping) and data.get("name") == "composite" else given.part("perturbation", data)
+    share = {} if probability is None else {"probability": float(probability)}
+    return {**part, **share, **({} if step is None else {"step": step})}
+
+
+def readable_settings(part: Any) -> dict[str, Any]:
+    """What a live part was made with, as far as its attributes tell and JSON can hold it."""
+    found = {one: getattr(part, one, None) for one in settings_of(type(part))}
+    return {one: plain(value) for one, value in found.items() if isinstance(value, SIMPLE)}
 
 
 def seeds_of(given: Any) -> list[Any]:

@@ -48,7 +48,10 @@ Criterion = Annotated[
 ]
 Stop = Annotated[str | None, Option("What ends an episode early: success, or horizon for nothing.  [default: success]")]
 Perturbation = Annotated[Any, Option("What strikes; `wmel list perturbations` names them.  [default: env-default]")]
-PerturbProb = Annotated[float, Option("Share of episodes that meet the perturbation.", "number")]
+PerturbProb = Annotated[
+    float | None,
+    Option("Share of episodes that meet the perturbation.  [default: all, where one is named]", "number"),
+]
 PerturbStep = Annotated[
     int | None,
     Option("Step at which it strikes.  [default: sampled by each episode's seed, within the first half]", "whole"),

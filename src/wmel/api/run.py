@@ -49,7 +49,7 @@ def run(
     criterion: o.Criterion = None,
     stop: o.Stop = None,
     perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = 0.0,
+    perturb_prob: o.PerturbProb = None,
     perturb_step: o.PerturbStep = None,
     metrics: o.Metrics = (),
     deadline_ms: o.DeadlineMs = None,
@@ -146,10 +146,12 @@ def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str,
     models = given.models([model] if model is not None and model != "oracle" else None)
     scored = [] if objective is None else [given.part("objective", objective)]
     name = policy["name"] if isinstance(policy, dict) else policy
-    if not isinstance(name, str) or catalog.is_planner(name):
+    acts = not isinstance(name, str) and hasattr(name, "act")
+    if not acts and (not isinstance(name, str) or catalog.is_planner(name)):
         planner = given.part("planner", policy)
         return {"planners": [planner], "objectives": scored, "models": models, "oracle": not models}
-    catalog.check_policy(name)
+    if not acts:
+        catalog.check_policy(name)
     if given.settings["planner"] or scored:
         unused = next(iter(given.settings["planner"]), "objective")
         raise BadInput(f"policy '{name}' does not plan: leave out {unused}")

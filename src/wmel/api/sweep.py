@@ -70,7 +70,7 @@ def sweep(
     stop: o.Stop = None,
     epsilon: Annotated[float, o.Option("Success a longer horizon must add to count as better.", "number")] = 0.01,
     perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = 0.0,
+    perturb_prob: o.PerturbProb = None,
     perturb_step: o.PerturbStep = None,
     metrics: o.Metrics = (),
     settings: o.Settings = None,

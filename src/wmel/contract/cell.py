@@ -176,7 +176,8 @@ def has_live_part(cell: Cell | Diagnostic) -> bool:
         parts, models = (cell.environment, cell.objective), (cell.model, cell.source)
     else:
         arm = cell.arm
-        parts, models = (cell.task.environment, arm.planner, arm.objective, arm.policy), (arm.model,)
+        parts = (cell.task.environment, cell.task.perturbation, arm.planner, arm.objective, arm.policy)
+        models = (arm.model,)
     unknown = (model for model in models if model is not None and "given" in model and "weights" not in model)
     return any(part.get("given") for part in parts if part is not None) or next(unknown, None) is not None
 
@@ -192,7 +193,7 @@ def part_label(part: Part) -> str:
     """A part as people write it: `cem-plan_horizon=5-elites=8`."""
     if part["name"] == "composite":
         return "composite:" + "+".join(part_label(one) for one in part["parts"])
-    settings = (f"{name}={_short(value)}" for name, value in part.items() if name != "name")
+    settings = (f"{name}={_short(value)}" for name, value in part.items() if name not in ("name", "given"))
     return "-".join([part["name"], *settings])
 
 

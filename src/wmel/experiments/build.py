@@ -65,6 +65,13 @@ def build_policy(arm: Arm, world: Any, model: Any, paths: ModelPaths) -> Any:
     return catalog.policy(name, world, execute=arm.execute, **settings, **given)
 
 
+def build_perturbation(part: Part | None, paths: ModelPaths) -> Any:
+    """What strikes; None where nothing does."""
+    if part is None:
+        return None
+    return paths.objects[part["name"]] if part.get("given") else catalog.perturbation(part)
+
+
 def _part(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
     """The name of a part and its settings; a live one is itself."""
     assert part is not None, "an arm has a policy or a planner"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import wmel
-from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.cell import ORACLE, Cell, Diagnostic
 from wmel.contract.criterion import Criterion, held, stop_rule
@@ -21,6 +20,7 @@ from wmel.experiments.build import (
     build_diagnostic,
     build_environment,
     build_model,
+    build_perturbation,
     build_policy,
     build_trainer,
 )
@@ -87,8 +87,9 @@ def _check(cell: Cell, paths: ModelPaths, oracles: dict[str, Any], *, needs_crit
     if criterion is None and needs_criterion:
         raise BadInput("there is no criterion of success: give one, such as criterion = 'reward>=0.6'")
     stop_rule(criterion, task.stop)
-    if task.perturbation is not None:
-        catalog.perturbation(task.perturbation).check(world)
+    perturbation = build_perturbation(task.perturbation, paths)
+    if perturbation is not None:
+        perturbation.check(world)
     model = _model(task.environment, cell.arm.model, world, paths)
     policy = build_policy(cell.arm, world, model, paths)
     _compare_planning(cell, policy, oracles)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from wmel import catalog
 from wmel.analysis.scorecard import Coverage, coverage, has_axis
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.closed_loop.trajectories import Trajectories
@@ -23,6 +22,7 @@ from wmel.experiments.build import (
     build_diagnostic,
     build_environment,
     build_model,
+    build_perturbation,
     build_policy,
     build_trainer,
     data_hash,
@@ -59,7 +59,7 @@ class Block:
             self.count,
             task.horizon,
             perturb_prob=task.probability,
-            perturbation=None if task.perturbation is None else catalog.perturbation(task.perturbation),
+            perturbation=build_perturbation(task.perturbation, paths),
             perturb_step=task.step,
             seed=self.cell.seed,
             first_episode=self.first,

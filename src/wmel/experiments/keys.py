@@ -48,7 +48,7 @@ class PartKeys(Keys):
     def part(self) -> dict[str, Any]:
         """The part as data, without the settings that are at their defaults."""
         if self.given:
-            return {"name": self.name, "given": True}
+            return {"name": self.name, "given": True, **self.settings}
         return self.registry.spec(self.name, self.settings).key_data
 
 
@@ -99,6 +99,8 @@ class PerturbationKeys(PartKeys):
     def part(self) -> dict[str, Any] | None:
         if self.name is None or self.probability == 0:
             return None
+        if self.given:
+            return {"name": self.name, "given": True, **self.settings}
         data = catalog.perturbation_data({"name": self.name, **self.settings} if self.settings else self.name)
         if data["name"] == "composite":
             return data

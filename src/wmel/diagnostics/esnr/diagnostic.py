@@ -1,6 +1,6 @@
 """esnr as a diagnostic of an experiment: one model read by several estimators, the truth beside it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -36,6 +36,9 @@ class EsnrDiagnostic(EsnrSettings):
     temperature: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
         None, "cem: elites count by exp(temperature * return); none: 0, in the paper 0.5", at_least=0
     )
+    discount: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
+        None, "worth of a step, as a share of the step before; none: the objective's", above=0, at_most=1
+    )
     methods: tuple[str, ...] | None = setting(None, "estimators; none: fog,zog,cem, of finite actions zog,cem")
     states: int = setting(64, "states the models are asked at", at_least=1)
     source: str = setting("random", "policy, or mixture, whose states they are; prior and native are a model's own")
@@ -62,7 +65,8 @@ class EsnrDiagnostic(EsnrSettings):
         if not acting_itself(self.source):
             exploration(environment, self.source, self.epsilon)
         self.methods_in(environment)
-        catalog.build_objective(objective or environment.spec.objectives[0], environment)
+        score, _ = catalog.build_objective(objective or environment.spec.objectives[0], environment)
+        self._discount(score, objective)
         if model is not None and not isinstance(model, tuple):
             adapted_model(model)
 
@@ -96,7 +100,7 @@ class EsnrDiagnostic(EsnrSettings):
         score, _ = catalog.build_objective(given, environment)
         acting = source or ("", None)
         seen = _states(environment, self.source, self.epsilon, self.episode_steps, self.states, seed, *acting)
-        settings = self._settings(name, seed)
+        settings = self._settings(name, seed, self._discount(score, objective))
         methods = self.methods_in(environment)
         work = self.states * sittings(int(model is not None), methods, environment, self.oracle or model is None)
         tell = partial(_tell_share, progress, work)
@@ -117,12 +121,20 @@ class EsnrDiagnostic(EsnrSettings):
         values = ((one["method"], one["esnr"]["value"]) for one in own)
         return ", ".join(f"{method} {'n/a' if value is None else format(value, '.3g')}" for method, value in values)
 
-    def _settings(self, name: str, seed: int) -> "tuple[tuple[str, Any], ...]":
+    def _discount(self, score: Any, objective: Any) -> float:
+        """That of the objective, unless another is given here; two that differ contradict each other."""
+        rate = getattr(score.reduction, "rate", 1.0)
+        stated = isinstance(objective, Mapping) and "discount" in objective
+        if self.discount is not None and stated and self.discount != rate:
+            raise BadInput(f"discount is given twice: {self.discount:g} to the diagnostic, {rate:g} to {score.name}")
+        return rate if self.discount is None else self.discount
+
+    def _settings(self, name: str, seed: int, discount: float) -> "tuple[tuple[str, Any], ...]":
         given = {key: getattr(self, key) for key in SETTINGS if getattr(self, key) is not None}
         noise = seed
         if self.noise == "own":  # with shared noise even an estimator without signal drifts together with anything
             noise = int.from_bytes(sha256(f"{seed} {name.replace('@', ' ')}".encode()).digest()[:4])
-        return tuple({**given, "noise_seed": given["noise_seed"] or noise}.items())
+        return tuple({**given, "discount": discount, "noise_seed": given["noise_seed"] or noise}.items())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""Parts given as objects run as they are: nothing is rebuilt from a guess."""
+
+import pytest
+
+import wmel
+from wmel.contract.objective import ClosestApproach, DiscountedSum
+from wmel.errors import BadInput
+from wmel.objectives import GoalDistance, SmoothUpright
+
+TINY = {"episodes": 2, "horizon": 6, "quiet": True}
+
+
+class FirstCandidates:
+    """A planner that is no dataclass and keeps its setting under another name."""
+
+    def __init__(self, draws: int = 3):
+        self.candidates = wmel.RandomShooting(candidates=draws, plan_horizon=4)
+
+    plan_horizon = 4
+    warm_start = False
+
+    @property
+    def evaluations(self):
+        return self.candidates.evaluations
+
+    def plan(self, problem, previous):
+        return self.candidates.plan(problem, previous)
+
+
+def test_a_planner_object_that_is_no_dataclass_runs_as_it_was_made():
+    made = wmel.run("maze_toy", FirstCandidates(draws=9), **TINY)
+    assert made.record.metadata.evaluations == 9
+
+
+def test_a_planner_dataclass_is_data_with_the_settings_that_differ():
+    swept = wmel.sweep("maze_toy", wmel.CEM(candidates=8), plan_horizons=[2, 4], **TINY)
+    assert [row["plan_horizon"] for row in swept.rows] == [2, 4]
+    assert swept.record.metadata.planner["candidates"] == 8
+
+
+def test_an_objective_object_keeps_its_reduction():
+    world = wmel.environment("dmc:cartpole-swingup")
+    assert wmel.objective("smooth-upright", world).reduction == DiscountedSum(1.0)
+    closest = SmoothUpright((1,), ClosestApproach())
+    how = {"policy": "random-shooting", "settings": {"planner.plan_horizon": 5, "planner.candidates": 8}, **TINY}
+    one = wmel.run(world, objective=closest, **how).episodes["steps"]
+    assert one.shape == (2,)
+    assert wmel.run("maze_toy", "cem", objective=GoalDistance(DiscountedSum(0.9)), **TINY).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["hold-last-2", "composite:drop-next-2+hold-last-1", "drop-next-2"])
+def test_a_perturbation_object_strikes_as_its_text_does(name):
+    by_name = wmel.run("maze_toy", "cem", perturbation=name, **TINY)
+    by_object = wmel.run("maze_toy", "cem", perturbation=wmel.perturbation(name), **TINY)
+    assert by_name.episodes["perturbed"].any()
+    for column in ("success", "steps", "perturbed"):
+        assert (by_name.episodes[column] == by_object.episodes[column]).all()
+    assert by_object.record.metadata.perturbation == by_name.record.metadata.perturbation
+
+
+def test_a_policy_object_acts_as_its_name_does():
+    world = wmel.environment("maze_toy")
+    for name in ("random", "greedy", "cem"):
+        one, other = (wmel.run(world, given, **TINY).episodes for given in (name, wmel.policy(name, world)))
+        assert (one["steps"] == other["steps"]).all() and (one["success"] == other["success"]).all()
+
+
+def test_a_preset_leaves_an_object_alone():
+    pytest.importorskip("dm_control")
+    world = wmel.environment("dmc_cartpole", init="task")
+    assert wmel.run(world, "random", preset="paper", **TINY).record.metadata.init == "task"
+    assert wmel.run("dmc_cartpole", "random", preset="paper", **TINY).record.metadata.init == "fixed"
+
+
+@pytest.mark.parametrize("kind", ["environment", "policy", "perturbation", "objective"])
+def test_an_object_of_another_kind_is_refused(kind):
+    given = {"environment": "maze_toy", "policy": "cem", kind: object()}
+    with pytest.raises(BadInput, match=f"no {'planner' if kind == 'policy' else kind}"):
+        wmel.run(**given, **TINY)
+
+
+def test_the_discount_of_the_objective_is_that_of_esnr():
+    pytest.importorskip("dm_control")
+    how = {"models": ["oracle"], "states": 3, "samples": 8, "plan_horizon": 4, "methods": ("zog",), "quiet": True}
+
+    def read(**more):
+        return wmel.esnr("dmc:cartpole-swingup", objective="task-reward", **how, **more).rows[0]["esnr"]
+
+    assert read(parts={"objective.discount": 0.1}) == read(discount=0.1) != read()
+    with pytest.raises(BadInput, match=r"0\.5.*0\.1"):
+        read(parts={"objective.discount": 0.1}, discount=0.5)
