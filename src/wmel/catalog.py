@@ -115,7 +115,14 @@ METRICS = Registry(
 DIAGNOSTICS = Registry(
     "diagnostic",
     {
-        "esnr": Part("wmel.diagnostics.esnr.diagnostic:EsnrDiagnostic", "signal for noise of policy gradients"),
+        "esnr": Part("wmel.diagnostics.esnr.diagnostic:EsnrDiagnostic", "signal-to-noise ratio of policy gradients"),
+        "alignment": Part(
+            "wmel.diagnostics.esnr.alignment:AlignmentDiagnostic", "cosine of policy gradients with the true ones"
+        ),
+        "prediction-error": Part(
+            "wmel.diagnostics.prediction_error:PredictionErrorDiagnostic",
+            "error of imagined observations, step by step",
+        ),
     },
     group="wmel.diagnostics",
 )

@@ -30,7 +30,7 @@ METHODS = {  # what a live part must have
     "policy": ("act",),
     "objective": ("reduction",),
     "perturbation": ("strike",),
-    "executor": ("run",),
+    "executor": ("__call__",),
 }
 SIMPLE = (bool, int, float, str)
 BEYOND = {"planner": ("execute",)}  # settings of an arm that are written with its planner

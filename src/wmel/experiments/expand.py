@@ -91,7 +91,7 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
         world = _labels(environment=environment, perturbation=perturbation, criterion=criterion)
         for place, seed in enumerate(study.seeds):
             shared = {"task": task, "seed": seed, "episodes": study.episodes}
-            if study.floor and (spec.planners or spec.policies or spec.models):
+            if study.floor and (spec.planners or spec.policies or any(one.keys.policy for one in spec.models)):
                 yield Cell(arm=Arm(FLOOR, policy={"name": "random"}), labels=world, shared_labels=world, **shared)
             for policy in spec.policies:
                 yield Cell(
