@@ -5,7 +5,7 @@ from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Part, Registry, import_object, nearest, parse_number, parse_perturbation, takes
+from wmel.parts import Part, Registry, import_object, nearest, parse_perturbation, takes
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     # the CPG paper: one fixed start, 50 random sequences or CEM with 3 x 24 of 15 steps, its interval and rule first
@@ -263,12 +263,6 @@ def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
     return given["name"], {key: value for key, value in given.items() if key != "name"}
-
-
-def metric(text: str) -> Any:
-    """A metric as it is typed: success_rate, or one that takes a number: success@20, deadline@5."""
-    name, at, number = text.partition("@")
-    return METRICS.load(f"{name}@")(parse_number(number, text)) if at else METRICS.load(text)
 
 
 def perturbation(given: str | Mapping[str, Any]) -> Any:

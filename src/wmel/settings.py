@@ -117,6 +117,13 @@ def settings_of(make: Any) -> Mapping[str, Setting]:
     return MappingProxyType(found)
 
 
+def makes_part(make: Any) -> bool:
+    """Whether calling it with settings makes a part: a class, or a function that needs nothing else."""
+    return isinstance(make, type) or not any(
+        one.default is one.empty and one.kind is not one.KEYWORD_ONLY for one in _parameters(make)
+    )
+
+
 def takes(make: Any, name: str) -> bool:
     """Whether a maker has a parameter of this name."""
     return any(one.name == name for one in _parameters(make))

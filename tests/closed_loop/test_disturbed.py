@@ -8,6 +8,7 @@ import pytest
 
 from tests.closed_loop.worlds import Countdown, Scripted, Slope, waiting
 from wmel import BenchmarkRunner, catalog
+from wmel.analysis.scorecard import metric
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.closed_loop.steps import NEVER, strike_steps
 from wmel.contract.perturbation import Disturbance
@@ -47,9 +48,9 @@ def test_the_counts_are_those_known_by_hand():
     assert np.array_equal(run.table["success"], run.table["episode_seed"] % 4 == 0)
     assert run.table["steps"][run.table["success"]].tolist() == [13] * 100  # one step lost to getting up
     assert (run.table["unperturbed_success"] == 1).all()
-    rate = catalog.metric("perturbation_recovery_rate")(run.table)
+    rate = metric("perturbation_recovery_rate")(run.table)
     assert (rate.value, rate.n) == (0.25, 400)
-    assert catalog.metric("perturbation_recovery_ratio")(run.table).value == 0.25
+    assert metric("perturbation_recovery_ratio")(run.table).value == 0.25
 
 
 def test_an_episode_that_ends_before_its_step_is_not_perturbed():

@@ -9,6 +9,7 @@ from tests.environments.chosen import GRIDS, OTHERS, QUICK
 from tests.testing import broken_parts
 from tests.testing.wrapped import Wrapped
 from wmel import catalog, testing
+from wmel.analysis.scorecard import metric
 from wmel.models.callable_model import CallableModel
 from wmel.models.oracle import Oracle
 from wmel.testing.kits import check_part
@@ -71,7 +72,7 @@ def test_every_perturbation_of_the_catalogue_is_among_these():
 
 @pytest.mark.parametrize("name", catalog.METRICS.parts)
 def test_every_metric_of_the_catalogue_conforms(name):
-    assert testing.failures(testing.check_metric(catalog.metric(f"{name}20" if name.endswith("@") else name))) == []
+    assert testing.failures(testing.check_metric(metric(f"{name}20" if name.endswith("@") else name))) == []
 
 
 def broken_promises(found):

@@ -1,11 +1,13 @@
 """The metrics of a scorecard: each is a function from a table of episodes to an estimate."""
 
+import math
 from functools import wraps
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
 
-from wmel.errors import require
+from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
 from wmel.stats.estimate import Estimate, mean_normal, percentile
 from wmel.stats.proportions import wilson
@@ -31,9 +33,8 @@ def success_rate(table: EpisodeTable) -> Estimate:
     return wilson(int(table["success"].sum()), len(table))
 
 
-def success_at(steps: float) -> Metric:
+def success_at(*, steps: Annotated[int, Meaning("steps within which a success counts", at_least=1)]) -> Metric:
     """The metric for one number of steps."""
-    require(0 < steps < 2**53 and steps == int(steps), "success@K needs a positive whole number of steps", steps)
 
     @needs_criterion
     def within(table: EpisodeTable) -> Estimate:
@@ -89,9 +90,10 @@ def p99(table: EpisodeTable) -> Estimate:
     return percentile(decision_times_ms(table), 99)
 
 
-def deadline_at(milliseconds: float) -> Metric:
+def deadline_at(
+    *, milliseconds: Annotated[float, Meaning("time within which a decision is in time", above=0, below=math.inf)]
+) -> Metric:
     """The metric for one deadline."""
-    require(0 < milliseconds < float("inf"), "a deadline must be a positive number of milliseconds", milliseconds)
 
     def met(table: EpisodeTable) -> Estimate:
         """Share of the timed decisions that take no longer than the deadline."""

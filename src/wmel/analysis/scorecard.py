@@ -1,17 +1,19 @@
 """The scorecard of a run, what its metrics mean, and which part of the space its states covered."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from wmel import catalog
-from wmel.catalog import METRICS
+from wmel.catalog import METRICS, name_and_settings
 from wmel.errors import BadInput, UnknownPart, described
 from wmel.schema import EpisodeTable
+from wmel.settings import makes_part
 from wmel.stats.estimate import Estimate
 
 BINS = 20
@@ -31,25 +33,72 @@ class Scorecard:
 
 def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
     """Every metric of the catalogue that needs no number, and those asked for, such as success@20 or deadline@5."""
-    plain = [name for name in catalog.METRICS.parts if not name.endswith("@")]
+    plain = [name for name in METRICS.parts if not name.endswith("@")]
     for name in extra:
-        catalog.metric(name)
+        metric(name)
     return Scorecard(policy_name, len(table), {name: asked(name, table) for name in (*plain, *extra)})
 
 
 def asked(name: str, table: EpisodeTable) -> Estimate:
     """The estimate of a metric; one of a plugin that cannot be had is undefined with the reason, not fatal."""
     try:
-        found = catalog.metric(name)(table)
+        found = metric(name)(table)
     except BadInput as error:
         return Estimate.undefined(str(error))
     except Exception as error:
-        if name in catalog.METRICS.built_in or "@" in name:
+        if metric_data(name)["name"] in METRICS.built_in:
             raise
         return Estimate.undefined(f"the metric broke: {described(error)}")
     if not isinstance(found, Estimate):
         return Estimate.undefined(f"the metric returned a {type(found).__name__}, not an Estimate")
     return found
+
+
+def metric(given: Any) -> Any:
+    """A metric: success_rate, success@20, share@above=0.5, the same as {name, **settings}, or a function of a table.
+
+    A class, or a function of settings alone, makes the metric; any other is the metric.
+    """
+    if callable(given):
+        return given
+    spec = METRICS.spec(*name_and_settings(metric_data(given), "metric"))
+    if makes_part(spec.make):
+        return spec.build()
+    return partial(spec.make, **spec.settings) if spec.settings else spec.make
+
+
+def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A metric as {name, **settings}; the text is a shorthand for it: NAME@VALUE, or NAME@KEY=VALUE,KEY=VALUE."""
+    if not isinstance(given, str):
+        name, settings = name_and_settings(given, "metric")
+        return {"name": name, **settings}
+    name, at, rest = given.partition("@")
+    if not at:
+        return {"name": given}
+    name = f"{name}@" if METRICS.has(f"{name}@") else name
+    first = next(iter(METRICS.settings_of(name)), None)
+    if first is None:
+        raise BadInput(f"metric '{name}' takes no settings, got '{given}'")
+    pairs = [text.partition("=") for text in rest.split(",")] if "=" in rest else [(first, "=", rest)]
+    return {"name": name, **METRICS.parse(name, {key.strip(): value for key, _, value in pairs})}
+
+
+def metric_texts(metrics: Sequence[Any]) -> list[str]:
+    """Metrics as the texts that name them in tables and records; a swept setting stands for one of each value."""
+    return [text for one in metrics for text in ([one] if isinstance(one, str) else _metric_texts(one))]
+
+
+def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
+    name, settings = name_and_settings(given, "metric")
+    values = [
+        one["sweep"] if isinstance(one, Mapping) and set(one) == {"sweep"} else [one] for one in settings.values()
+    ]
+    for chosen in product(*values):
+        stated = dict(zip(settings, chosen, strict=True))
+        pairs = ",".join(f"{key}={value}" for key, value in stated.items())
+        is_first = list(stated) == list(METRICS.settings_of(name))[:1]
+        text = next(iter(stated.values())) if is_first else pairs
+        yield f"{name.removesuffix('@')}@{text}" if stated else name
 
 
 def explanation(metric: str) -> str:

@@ -1,12 +1,13 @@
 """What the verbs that run episodes share: a study built in memory, run, and loaded again."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.analysis.scorecard import metric, metric_texts
 from wmel.api.given import Given, perturbation_entry, seeds_of
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
@@ -53,10 +54,10 @@ def task_data(
 
 def metric_names(metrics: Any, deadline_ms: float | None) -> list[str]:
     """The metrics to add, the deadline among them; an unknown one is refused."""
-    names = [metrics] if isinstance(metrics, str) else list(metrics or ())
-    wanted = [*names, *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
+    given = [metrics] if isinstance(metrics, str | Mapping) else list(metrics or ())
+    wanted = [*metric_texts(given), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in wanted:
-        catalog.metric(name)
+        metric(name)
     return wanted
 
 

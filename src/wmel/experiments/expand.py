@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
 from wmel.errors import BadInput
 from wmel.experiments.keys import environment_part
@@ -48,7 +49,7 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
         list(cells.values()),
         list({one.key: one for one in _diagnostics(spec)}.values()),
         study.block,
-        tuple(study.metrics),
+        tuple(metric_texts(study.metrics)),
         spec.text,
         spec.folder,
         objects or {},

@@ -203,7 +203,7 @@ class StudyKeys(Keys):
     block: Annotated[int, Field(gt=0, le=10_000)] = 50
     floor: bool = True
     oracle: bool = True
-    metrics: list[str] = []
+    metrics: list[str | dict[str, Any]] = []
 
     @model_validator(mode="after")
     def _has_distinct_seeds(self) -> "StudyKeys":

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from wmel import catalog
+from wmel.analysis.scorecard import metric_texts
 from wmel.errors import BadInput, WmelError
 from wmel.experiments.keys import (
     SEED,
@@ -121,8 +121,8 @@ def parse_study(data: Mapping[str, Any], text: str = "", path: Path | None = Non
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{_at(where, 'models')}two are called '{name}'")
-    for name in study.metrics:
-        _tried(_at(where, "metrics"), lambda name=name: catalog.metric(name))
+    for metric in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
+        _tried(_at(where, "metrics"), lambda metric=metric: metric(metric))
     for name, entries in lists.items():
         for entry in entries:
             _tried(_at(where, entry.place), lambda e=entry, n=name: getattr(e.keys, KEY_OF_PART[n]))

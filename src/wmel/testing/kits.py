@@ -4,6 +4,7 @@ import inspect
 from typing import Any
 
 from wmel import catalog
+from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
@@ -48,7 +49,7 @@ def _part(name: str) -> tuple[str, Any]:
     if name in catalog.PLANNERS.parts:
         return "planner", catalog.PLANNERS.build(name)
     if name in catalog.METRICS.parts or name.partition("@")[0] + "@" in catalog.METRICS.parts:
-        return "metric", catalog.metric(name)
+        return "metric", metric(name)
     if name.startswith("composite:") or any(name.startswith(known) for known in catalog.PERTURBATIONS.parts):
         return "perturbation", catalog.perturbation(name)
     raise UnknownPart(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.tables import table
-from wmel import catalog
+from wmel.analysis.scorecard import metric
 from wmel.catalog import METRICS
 from wmel.schema import EpisodeTable, blank_columns
 
@@ -26,18 +26,18 @@ MIXED = table(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_rows_is_irrelevant(name):
-    metric = catalog.metric(name)
+    found = metric(name)
     shuffled = EpisodeTable({column: values[::-1] for column, values in MIXED.columns.items()})
-    assert metric(MIXED).value == pytest.approx(metric(shuffled).value, rel=1e-12)
+    assert found(MIXED).value == pytest.approx(found(shuffled).value, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_table_is_undefined_with_a_reason(name):
-    estimate = catalog.metric(name)(EpisodeTable(blank_columns(0)))
+    estimate = metric(name)(EpisodeTable(blank_columns(0)))
     assert estimate.value is None and estimate.reason
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_lies_inside_its_own_interval(name):
-    estimate = catalog.metric(name)(MIXED)
+    estimate = metric(name)(MIXED)
     assert estimate.low is None or estimate.low <= estimate.value <= estimate.high
