@@ -252,8 +252,12 @@ def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
 
 def describe_objective(objective: Any) -> dict[str, Any]:
     """An objective that exists already as data."""
-    rate = getattr(objective.reduction, "rate", None)
-    return {"name": objective.name, **({} if rate is None else {"discount": rate})}
+    rate, weight = getattr(objective.reduction, "rate", None), getattr(objective, "action_weight", None)
+    return {
+        "name": objective.name,
+        **({} if rate is None else {"discount": rate}),
+        **({} if weight is None else {"action_weight": weight}),
+    }
 
 
 def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from wmel.arrays import Array, namespace_of
 from wmel.contract.environment import Environment, RewardsObservations
-from wmel.contract.objective import ClosestApproach, Discount, DiscountedSum, ModelReward, Reduction
+from wmel.contract.objective import ActionWeight, ClosestApproach, Discount, DiscountedSum, ModelReward, Reduction
 from wmel.errors import BadInput
 from wmel.parts import able
 
@@ -30,6 +30,11 @@ def goal_distance(environment: Environment) -> GoalDistance:
     return GoalDistance()
 
 
+def with_effort(costs: Array, actions: Array, weight: float) -> Array:
+    """Costs of steps [M,H] with the mean square of the actions [M,H,A] added, times a weight."""
+    return costs if weight == 0 else costs + weight * (actions * actions).mean(-1)
+
+
 @dataclass(frozen=True)
 class Upright:
     """Minus the sum of some components of the observation: for arms of length one, minus the height of the tip."""
@@ -37,10 +42,11 @@ class Upright:
     cosines: tuple[int, ...]
     reduction: Reduction = field(default_factory=ClosestApproach)
     name: str = "upright"
+    action_weight: float = 0.0
 
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
         ahead = observations[:, 1:]
-        return -sum(ahead[:, :, cosine] for cosine in self.cosines)
+        return with_effort(-sum(ahead[:, :, cosine] for cosine in self.cosines), actions, self.action_weight)
 
 
 @dataclass(frozen=True)
@@ -50,20 +56,24 @@ class SmoothUpright:
     cosines: tuple[int, ...]
     reduction: Reduction = field(default_factory=DiscountedSum)
     name: str = "smooth-upright"
+    action_weight: float = 0.0
 
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
         ahead = observations[:, 1:]
-        return sum(1 - ahead[:, :, cosine] for cosine in self.cosines) / (2 * len(self.cosines))
+        missing = sum(1 - ahead[:, :, cosine] for cosine in self.cosines) / (2 * len(self.cosines))
+        return with_effort(missing, actions, self.action_weight)
 
 
-def upright(environment: Environment) -> Upright:
+def upright(environment: Environment, action_weight: ActionWeight = 0.0) -> Upright:
     """The documents' score of acrobot and cartpole: the highest point along the plan, where it is cut."""
-    return Upright(_cosines(environment))
+    return Upright(_cosines(environment), action_weight=action_weight)
 
 
-def smooth_upright(environment: Environment, discount: Discount = 1.0) -> SmoothUpright:
+def smooth_upright(
+    environment: Environment, discount: Discount = 1.0, action_weight: ActionWeight = 0.0
+) -> SmoothUpright:
     """How upright along the whole plan."""
-    return SmoothUpright(_cosines(environment), DiscountedSum(discount))
+    return SmoothUpright(_cosines(environment), DiscountedSum(discount), action_weight=action_weight)
 
 
 def _cosines(environment: Environment) -> tuple[int, ...]:
@@ -80,18 +90,20 @@ class TargetDistance:
     towards: tuple[int, ...]
     reduction: Reduction = field(default_factory=ClosestApproach)
     name: str = "target-distance"
+    action_weight: float = 0.0
 
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
         ahead = observations[:, 1:]
-        return namespace_of(observations).sqrt(sum(ahead[:, :, part] ** 2 for part in self.towards))
+        distance = namespace_of(observations).sqrt(sum(ahead[:, :, part] ** 2 for part in self.towards))
+        return with_effort(distance, actions, self.action_weight)
 
 
-def target_distance(environment: Environment) -> TargetDistance:
+def target_distance(environment: Environment, action_weight: ActionWeight = 0.0) -> TargetDistance:
     """The documents' score of reacher: the closest point along the plan, where it is cut."""
     towards = tuple(k for k, name in enumerate(environment.spec.observation) if name.startswith("to_target"))
     if not towards:
         raise BadInput(f"{environment.spec.name} observes no vector to a target")
-    return TargetDistance(towards)
+    return TargetDistance(towards, action_weight=action_weight)
 
 
 @dataclass(frozen=True)
@@ -101,16 +113,17 @@ class TaskReward:
     reward_of: Callable[[Array, Array], Array] = field(repr=False)
     reduction: Reduction = field(default_factory=DiscountedSum)
     name: str = "task-reward"
+    action_weight: float = 0.0
 
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
-        return -self.reward_of(observations[:, 1:], actions)
+        return with_effort(-self.reward_of(observations[:, 1:], actions), actions, self.action_weight)
 
 
-def task_reward(environment: Environment, discount: Discount = 1.0) -> TaskReward:
+def task_reward(environment: Environment, discount: Discount = 1.0, action_weight: ActionWeight = 0.0) -> TaskReward:
     """The reward formula of an environment that has one."""
     if not able(environment, RewardsObservations):
         raise BadInput(f"the reward of {environment.spec.name} is no formula of observation and action")
-    return TaskReward(environment.reward_of, DiscountedSum(discount))
+    return TaskReward(environment.reward_of, DiscountedSum(discount), action_weight=action_weight)
 
 
 def model_reward(environment: Environment, discount: Discount = 1.0) -> ModelReward:

@@ -146,7 +146,8 @@ def collector_of(entries: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[
     from wmel.training.checkpoints import read_card
 
     said = read_card(folders[0]).get("collect")
-    if not isinstance(said, dict) or not isinstance(said.get("policy"), str) or said["policy"] in ("all", "stored"):
+    known = isinstance(said, dict) and isinstance(said.get("policy"), str | list | dict)
+    if not known or said["policy"] in ("all", "stored"):
         return {}
     share, steps = said.get("epsilon"), said.get("episode_steps")
     found: dict[str, Any] = {"source": said["policy"]}

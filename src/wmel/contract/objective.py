@@ -1,6 +1,7 @@
 """What a planner is to minimise along an imagined trajectory, and how steps become one number."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated, Protocol, TypeAlias
 
 from wmel.arrays import Array
@@ -28,6 +29,9 @@ class DiscountedSum:
 
 Reduction: TypeAlias = ClosestApproach | DiscountedSum
 Discount = Annotated[float, Meaning("worth of a step, as a share of the step before", above=0, at_most=1)]
+ActionWeight = Annotated[
+    float, Meaning("weight of the mean square of the actions, added to the cost of every step", at_least=0, below=inf)
+]
 
 
 @dataclass(frozen=True)

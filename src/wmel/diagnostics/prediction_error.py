@@ -1,7 +1,7 @@
 """prediction-error: how far a model's observations are from the true ones, step by step under the same actions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from wmel.errors import BadInput
 from wmel.models.imagine import decoded, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, setting
-from wmel.policies.mixture import acting_itself, exploration
+from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
 from wmel.policies.planning import adapted_model
 from wmel.stats.means import t_quantile
 
@@ -32,7 +32,7 @@ class PredictionErrorDiagnostic:
 
     steps: int = setting(15, "steps ahead that are predicted", at_least=1)
     states: int = setting(64, "states from which is predicted", at_least=2)
-    source: str = setting("random", "policy, or mixture, whose states and actions they are")
+    source: str | list | dict = setting("random", "policy, or mixture, whose states and actions they are")
     epsilon: float = setting(0.0, "share of its actions replaced by random ones", at_least=0, at_most=1)
     episode_steps: int = setting(200, "steps of its episodes, at most the environment's", at_least=1)
 
@@ -61,7 +61,7 @@ class PredictionErrorDiagnostic:
         progress: Callable[[float], None] = lambda share: None,
     ) -> dict[str, Any]:
         """The errors of one model, or of the oracle where it is None, as JSON."""
-        met = _meetings(environment, self, seed)
+        met = _meetings(environment, replace(self, source=policy_shares(self.source)), seed)
         predictor = Oracle(environment) if model is None else adapted_model(model)[1]
         squares = np.square(_predicted(environment, predictor, met) - met.after).mean(axis=2)  # [M,H]
         still = np.square(met.percept.observation[:, None] - met.after).mean(axis=2)
@@ -72,7 +72,7 @@ class PredictionErrorDiagnostic:
              "relative": _ratio(squares[:, step], still[:, step])}
             for step in range(self.steps)
         ]  # fmt: skip
-        told = f"{len(squares)} states of {EPISODES} fresh episodes of {self.source} in {environment.spec.name}"
+        told = f"{len(squares)} states of {EPISODES} fresh episodes of {mixture_label(self.source)} in {environment.spec.name}"
         return {"environment": environment.spec.name, "source": told, "rows": rows}
 
     @staticmethod

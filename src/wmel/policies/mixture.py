@@ -1,6 +1,6 @@
 """Several policies shared out over episodes, and a share of random actions: how data are explored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from wmel import catalog
 from wmel.arrays import Array, copied_memory, take_rows
 from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept, Policy
-from wmel.errors import BadInput, require
+from wmel.errors import BadInput, is_number, require
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 
@@ -79,35 +79,77 @@ class Mixture:
         return np.where(drawn[..., :1] < self.epsilon, uniform_actions(self.actions, drawn[..., 1:]), actions)
 
 
-def exploration(environment: Environment, text: str, epsilon: float = 0.0, model: Any = None) -> Policy:
-    """A policy as it is typed: random, cem, random+cem, or with shares of episodes 3*random+cem.
+@dataclass(frozen=True)
+class PolicyShare:
+    """One policy of a mixture, its settings, and its share of the episodes in proportion to the others."""
+
+    name: str
+    share: float = 1.0
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def label(self) -> str:
+        settings = ",".join(f"{key}={value}" for key, value in self.settings)
+        return ("" if self.share == 1 else f"{self.share:g}*") + self.name + (f"({settings})" if settings else "")
+
+
+def policy_shares(given: Any) -> tuple[PolicyShare, ...]:
+    """The policies of a mixture: as text (random, random+cem, 3*random+cem), as {name, share, **settings}, or a list."""
+    if isinstance(given, str):
+        return tuple(_parse_share(part, given) for part in given.split("+"))
+    if isinstance(given, Mapping):
+        name, settings = catalog.name_and_settings(given, "policy")
+        share = settings.pop("share", 1.0)
+        if not is_number(share) or not 0 < share < np.inf:
+            raise BadInput(f"the share of a policy in a mixture must be a positive number, got {share!r}")
+        return (PolicyShare(name, float(share), tuple(settings.items())),)
+    if not isinstance(given, list | tuple) or not given:
+        raise BadInput(f"a policy is a name such as random or 3*random+cem, or {{name, **settings}}; got {given!r}")
+    return tuple(share for one in given for share in ([one] if isinstance(one, PolicyShare) else policy_shares(one)))
+
+
+def exploration(environment: Environment, given: Any, epsilon: float = 0.0, model: Any = None) -> Policy:
+    """A policy, or a mixture of several, as `policy_shares` takes them, with a share of random actions.
 
     `model` is what prior and native act by; the others plan on the true dynamics.
     """
     require(0 <= epsilon <= 1, "epsilon must lie in [0, 1]", epsilon)
-    parts = _parts(text)
-    try:
-        weights = np.array([float(weight) if star else 1.0 for weight, star, _ in parts])
-    except ValueError:
-        raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
-    require(bool((weights > 0).all() and np.isfinite(weights).all()), "shares of a mixture must be positive", text)
-    names = [name for _, _, name in parts]
-    own = {} if model is None else {"model": model}
-    policies = [catalog.policy(name, environment, **(own if name in ITS_OWN else {})) for name in names]
+    shares = policy_shares(given)
+    policies = [
+        catalog.policy(one.name, environment, **dict(one.settings), **({"model": model} if _is_own(one, model) else {}))
+        for one in shares
+    ]
     if len(policies) == 1 and epsilon == 0:
         return policies[0]
-    return Mixture(text, environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon)
+    weights = np.array([one.share for one in shares])
+    return Mixture(
+        mixture_label(given), environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon
+    )
 
 
-def acting_itself(text: str) -> bool:
-    """Whether a policy as it is typed is, in part, a model's own."""
-    return any(name in ITS_OWN for _, _, name in _parts(text))
+def mixture_label(given: Any) -> str:
+    """A mixture as people write it."""
+    return given if isinstance(given, str) else "+".join(one.label for one in policy_shares(given))
 
 
-def _parts(text: str) -> list[tuple[str, str, str]]:
-    """Of each policy its weight, the star after it where there is one, and its name."""
-    split = [part.strip().rpartition("*") for part in text.split("+")]
-    return [(weight, star, name.strip()) for weight, star, name in split]
+def acting_itself(given: Any) -> bool:
+    """Whether a policy is, in part, a model's own."""
+    return any(one.name in ITS_OWN for one in policy_shares(given))
+
+
+def _is_own(one: PolicyShare, model: Any) -> bool:
+    return model is not None and one.name in ITS_OWN
+
+
+def _parse_share(part: str, text: str) -> PolicyShare:
+    """One policy as it is typed: a name, or a share, a star and a name."""
+    weight, star, name = part.strip().rpartition("*")
+    try:
+        share = float(weight) if star else 1.0
+    except ValueError:
+        raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
+    require(0 < share < np.inf, "shares of a mixture must be positive", text)
+    return PolicyShare(name.strip(), share)
 
 
 def _own(memory: dict[str, Array] | None, place: int) -> dict[str, Array] | None:

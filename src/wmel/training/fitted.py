@@ -12,7 +12,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
-from wmel.policies.mixture import exploration
+from wmel.policies.mixture import exploration, mixture_label
 from wmel.training.checkpoints import check_trained_for, refuse_another, trained_for, write_checkpoint
 from wmel.training.data import Collected, collect, every_transition
 from wmel.training.stored_episodes import EpisodesFolder
@@ -28,7 +28,7 @@ FIT = ("epochs", "batch", "learning_rate", "decay", "held_out", "patience", "see
 class FittedTrainer(ABC):
     """Settings of collecting and fitting; a trainer adds those of its network."""
 
-    collect: str | None = setting(
+    collect: str | list | dict | None = setting(
         None, "policy that collects data, or a mixture such as 3*random+cem; none: random, on grids all transitions"
     )
     data: str | None = setting(None, "folder of stored episodes to learn from, instead of collecting")
@@ -114,7 +114,7 @@ class FittedTrainer(ABC):
     def train(self, environment: Environment, folder: Path, listener: ProgressListener) -> Trained:
         refuse_another(folder, self.kind)
         how = self.resolve(environment)
-        listener.begin(f"{how.collect} in {environment.spec.name}", how.transitions or 0, "transitions")
+        listener.begin(f"{mixture_label(how.collect)} in {environment.spec.name}", how.transitions or 0, "transitions")
         data = how.gather(environment, listener.advance)
         listener.begin(f"fitting {self.kind}", how.epochs or 0, "epochs")
         made = how.learn(environment, data, listener.advance)

@@ -19,7 +19,9 @@ class AlignmentDiagnostic:
     samples: int = setting(32, "gradients per state", at_least=2)
     plan_horizon: int = setting(15, "steps a sequence looks ahead", at_least=1)
     sigma: float = setting(0.5, "spread of actions in halves of their range", above=0)
-    source: str = setting("random", "policy, or mixture, whose states they are; prior and native are a model's own")
+    source: str | list | dict = setting(
+        "random", "policy, or mixture, whose states they are; prior and native are a model's own"
+    )
     epsilon: float = setting(0.0, "share of its actions replaced by random ones", at_least=0, at_most=1)
     episode_steps: int = setting(EPISODE_STEPS, "steps of its episodes, at most the environment's", at_least=1)
 

@@ -18,7 +18,7 @@ from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 from wmel.parts import setting
-from wmel.policies.mixture import acting_itself, exploration
+from wmel.policies.mixture import PolicyShare, acting_itself, exploration, policy_shares
 from wmel.policies.planning import adapted_model
 
 EPISODE_STEPS = 200
@@ -41,7 +41,9 @@ class EsnrDiagnostic(EsnrSettings):
     )
     methods: tuple[str, ...] | None = setting(None, "estimators; none: fog,zog,cem, of finite actions zog,cem")
     states: int = setting(64, "states the models are asked at", at_least=1)
-    source: str = setting("random", "policy, or mixture, whose states they are; prior and native are a model's own")
+    source: str | list | dict = setting(
+        "random", "policy, or mixture, whose states they are; prior and native are a model's own"
+    )
     epsilon: float = setting(0.0, "share of its actions replaced by random ones", at_least=0, at_most=1)
     episode_steps: int = setting(EPISODE_STEPS, "steps of its episodes, at most the environment's", at_least=1)
     paper: bool = setting(False, "the paper's quantity to the letter: biased, and not a displacement")
@@ -99,7 +101,9 @@ class EsnrDiagnostic(EsnrSettings):
         given = objective or environment.spec.objectives[0]
         score, _ = catalog.build_objective(given, environment)
         acting = source or ("", None)
-        seen = _states(environment, self.source, self.epsilon, self.episode_steps, self.states, seed, *acting)
+        seen = _states(
+            environment, policy_shares(self.source), self.epsilon, self.episode_steps, self.states, seed, *acting
+        )
         settings = self._settings(name, seed, self._discount(score, objective))
         methods = self.methods_in(environment)
         work = self.states * sittings(int(model is not None), methods, environment, self.oracle or model is None)
@@ -167,7 +171,14 @@ def _tell_share(progress: Callable[[float], None], work: int, states: float) -> 
 
 @lru_cache(4)
 def _states(
-    environment: Any, source: str, epsilon: float, steps: int, states: int, seed: int, name: str, model: Any
+    environment: Any,
+    source: tuple[PolicyShare, ...],
+    epsilon: float,
+    steps: int,
+    states: int,
+    seed: int,
+    name: str,
+    model: Any,
 ) -> Observations:
     """States that a policy comes through."""
     policy = exploration(environment, source, epsilon, model)
