@@ -179,7 +179,16 @@ class Run:
             for run in (self, other)
         )
         names = [name for name in {**one, **another} if name not in apart_from]
-        return {name: (one.get(name), another.get(name)) for name in names if one.get(name) != another.get(name)}
+        return {
+            name: (one.get(name), another.get(name)) for name in names if not _agree(one.get(name), another.get(name))
+        }
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Equal; parts in what both say of their settings, for one that only a later version has was at its default."""
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return one == other
+    return all(one[key] == other[key] for key in one.keys() & other.keys())
 
 
 @dataclass(frozen=True, eq=False)

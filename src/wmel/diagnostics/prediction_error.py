@@ -72,7 +72,7 @@ class PredictionErrorDiagnostic:
              "relative": _ratio(squares[:, step], still[:, step])}
             for step in range(self.steps)
         ]  # fmt: skip
-        told = f"{len(squares)} states of {EPISODES} fresh episodes of {mixture_label(self.source)} in {environment.spec.name}"
+        told = f"{len(squares)} states of {EPISODES} fresh episodes of {mixture_label(self.source)}"
         return {"environment": environment.spec.name, "source": told, "rows": rows}
 
     @staticmethod

@@ -94,7 +94,7 @@ class PolicyShare:
 
 
 def policy_shares(given: Any) -> tuple[PolicyShare, ...]:
-    """The policies of a mixture: as text (random, random+cem, 3*random+cem), as {name, share, **settings}, or a list."""
+    """The policies of a mixture: as text (random, 3*random+cem), as {name, share, **settings}, or a list of these."""
     if isinstance(given, str):
         return tuple(_parse_share(part, given) for part in given.split("+"))
     if isinstance(given, Mapping):
