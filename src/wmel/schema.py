@@ -1,7 +1,7 @@
 """Rows of episodes: their columns, tables of them, and a finished run with what must be known beside its table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -153,6 +153,7 @@ class Run:
     latency_threads: int
     versions: Mapping[str, str]
     table: EpisodeTable
+    parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty where no cell tells
 
     @property
     def setting(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from wmel.experiments.build import (
     build_trainer,
     data_hash,
 )
+from wmel.experiments.described import described_parts
 from wmel.experiments.provenance import provenance
 from wmel.schema import Run
 
@@ -200,4 +201,4 @@ def run_reading(job: Reading, progress: Callable[[float], None] = lambda share: 
         "data": data_hash(paths.folder_of(cell.environment, cell.model)),
         "device": paths.device_of(cell.environment, cell.model),
     }
-    return ReadingResult(data, made_with, time.perf_counter() - begin)
+    return ReadingResult({**data, "parts": described_parts(cell)}, made_with, time.perf_counter() - begin)

@@ -1,12 +1,13 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
+from wmel.experiments.described import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock, run_of
 
@@ -65,7 +66,7 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
     if not blocks:
         return CellResult(cell, None, cell.episodes, reason)
     try:
-        run = run_of(blocks, cell.episodes, rewards=rewards)
+        run = replace(run_of(blocks, cell.episodes, rewards=rewards), parts=described_parts(cell))
     except BadRecord as error:
         damaged.append(f"{cell.name}: {error}")
         return CellResult(cell, None, cell.episodes, str(error))

@@ -168,7 +168,7 @@ def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
 
 def without_rows(run: Run) -> dict[str, Any]:
     """What a run says beside its table, as data."""
-    known = {name: value for name, value in vars(run).items() if name != "table"}
+    known = {name: value for name, value in vars(run).items() if name not in ("table", "parts")}
     plain = {"policy_settings": dict(run.policy_settings), "versions": dict(run.versions)}
     return {**known, **plain}
 

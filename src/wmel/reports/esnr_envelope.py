@@ -1,6 +1,6 @@
 """The record of `wmel esnr`: its fields, beside those of json_envelope."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -74,6 +74,7 @@ class EsnrRecord(Envelope):
     readings: Annotated[list[EsnrEntry], Field(min_length=1)]
     differences: list[EsnrDifferenceEntry]
     versions: dict[str, str]
+    parts: dict[str, Any] = Field(default_factory=dict)  # environment, objective and diagnostic as {name, **settings}
 
     @model_validator(mode="after")
     def _is_one_sitting(self) -> "EsnrRecord":

@@ -41,6 +41,7 @@ def joined_esnr_record(parts: Sequence[Mapping[str, Any]], versions: Mapping[str
         readings=entries,
         differences=_differences([one for one in entries if one.model != ORACLE], episodes),
         versions=dict(versions),
+        parts={kind: part for kind, part in first.get("parts", {}).items() if kind != "model"},
     )
 
 

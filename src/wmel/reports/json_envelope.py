@@ -119,6 +119,7 @@ class Metadata(Entry):
     stop: Literal["success", "horizon"]
     latency_threads: Positive
     versions: dict[str, str]  # of Python and the packages in use
+    parts: dict[str, Any] = {}  # by kind, {name, **settings}; empty in records of schema 2.0
 
 
 class RunMetadata(Metadata):

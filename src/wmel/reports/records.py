@@ -128,6 +128,7 @@ def recorded_run(record: RunRecord) -> Run:
         stop=Stop(said.stop),
         latency_threads=said.latency_threads,
         versions=said.versions,
+        parts=said.parts,
         table=episode_table(record.results),
     )
 
@@ -233,6 +234,7 @@ def _metadata(run: Run, metrics: Sequence[str]) -> dict[str, Any]:
         "stop": run.stop.value,
         "latency_threads": run.latency_threads,
         "versions": dict(run.versions),
+        "parts": dict(run.parts),
     }
 
 

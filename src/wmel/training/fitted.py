@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, plain, setting
 from wmel.policies.mixture import exploration, mixture_label
 from wmel.training.checkpoints import check_trained_for, refuse_another, trained_for, write_checkpoint
 from wmel.training.data import Collected, collect, every_transition
@@ -161,7 +161,8 @@ class FittedTrainer(ABC):
             **{name: getattr(self, name) for name in COLLECTION},
             "seed": self.seed,
         }
-        return Trained(made.model, {**made.card, "collect": collected})
+        settings = {one.name: plain(getattr(self, one.name)) for one in fields(self)}
+        return Trained(made.model, {**made.card, "collect": collected, "trainer": {"name": self.kind, **settings}})
 
     @property
     def described(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from wmel.errors import BadInput
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
+from wmel.parts import plain
 from wmel.training.tdmpc2.draws import Draws, Moment
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
@@ -133,6 +134,7 @@ def card_of_tdmpc2(
         "environment": described["environment"],
         "init": described.pop("init", None),
         "model": {**described, "kind": "tdmpc2", **shape},
+        "trainer": {"name": "tdmpc2", **{one.name: plain(getattr(settings, one.name)) for one in fields(settings)}},
         "data": data,
         "errors": errors,
         "kept": kept,
