@@ -26,8 +26,8 @@ from wmel.experiments.build import (
     build_policy,
     build_trainer,
     data_hash,
+    described_parts,
 )
-from wmel.experiments.described import described_parts
 from wmel.experiments.provenance import provenance
 from wmel.schema import Run
 

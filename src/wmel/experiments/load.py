@@ -7,7 +7,7 @@ from typing import Any
 from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
-from wmel.experiments.described import described_parts
+from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock, run_of
 
