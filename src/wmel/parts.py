@@ -1,21 +1,21 @@
 """Parts by name: a name and settings in, a part out; what is wrong is named with the nearest right name."""
 
-import difflib
 import functools
 import importlib
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
-from wmel.errors import BadInput, UnknownPart, described
+from wmel.errors import BadInput, UnknownPart, WmelError, described, nearest, place_of
 from wmel.settings import (
     Meaning,
     Setting,
     accept_old_names,
     check_settings,
     plain,
+    refuse_unknown_settings,
     setting,
     settings_of,
     takes,
@@ -45,6 +45,7 @@ __all__ = [
     "import_object",
     "nearest",
     "plain",
+    "refuse_unknown_settings",
     "setting",
     "settings_of",
     "takes",
@@ -85,8 +86,26 @@ class PartSpec:
         return {"name": self.name, **{name: plain(value) for name, value in self.settings.items()}}
 
     def build(self, *context: Any, **more: Any) -> Any:
-        """The part; an object that is no maker is itself."""
-        return self.make(*context, **self.settings, **more) if callable(self.make) else self.make
+        """The part; an object that is no maker is itself. Settings that a plugin refuses are bad input."""
+        if not callable(self.make):
+            return self.make
+        try:
+            return self.make(*context, **self.settings, **more)
+        except BadInput as error:
+            raise type(error)(f"{self.kind} '{self.name}': {error}") from error
+        except WmelError:
+            raise
+        except Exception as error:
+            if self.origin == "wmel":
+                raise
+            place = place_of(error) or _place_of_definition(self.make)
+            raise BadInput(
+                f"{self.kind} '{self.name}' cannot be built with {self._words}: {described(error)}{place}"
+            ) from error
+
+    @property
+    def _words(self) -> str:
+        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items()) or "its defaults"
 
 
 @dataclass(frozen=True)
@@ -135,6 +154,8 @@ class Registry:
 
     def load(self, name: str) -> Any:
         """The object a name stands for; `package.module:object` stands for itself."""
+        if not isinstance(name, str):
+            raise BadInput(f"{_article(self.kind)} {self.kind} is chosen by its name, got {name!r}")
         if name in self.built_in:
             return self.built_in[name].load()
         if ":" in name and not name.startswith(self._families):
@@ -190,14 +211,6 @@ class Registry:
         return {"name": name, **{one: plain(getattr(part, one)) for one in known if hasattr(part, one)}}
 
 
-def nearest(name: str, known: Iterable[str], list_words: str = "known:") -> str:
-    """The end of a sentence about an unknown name: the nearest one, and all there are."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1) or [one for one in names if one.startswith(name)]
-    suggestion = f" did you mean '{close[0]}'?" if close and name else ""
-    return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
-
-
 def import_object(target: str) -> Any:
     """The object `package.module:object` names; whatever goes wrong in foreign code is one sentence."""
     module, _, attribute = target.partition(":")
@@ -209,6 +222,19 @@ def import_object(target: str) -> Any:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+
+
+def _place_of_definition(make: Any) -> str:
+    """Where a maker is defined, in brackets; nothing for one that Python code does not define."""
+    try:
+        file, line = inspect.getsourcefile(make), inspect.getsourcelines(make)[1]
+    except (OSError, TypeError):
+        return ""
+    return f" ({file}, line {line})"
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
 
 
 @functools.cache
