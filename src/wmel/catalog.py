@@ -5,7 +5,8 @@ from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Part, Registry, import_object, nearest, parse_number, parse_perturbation, takes
+from wmel.parts import Part, Registry, import_object, name_and_settings, nearest, takes
+from wmel.perturbation_text import build_perturbation, data_of_perturbation, parse_number
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     # the CPG paper: one fixed start, 50 random sequences or CEM with 3 x 24 of 15 steps, its interval and rule first
@@ -142,7 +143,7 @@ def preset_settings(name: str | None) -> Mapping[str, Mapping[str, Any]]:
     """The settings of a preset by kind or name of part; none without a preset."""
     if name is None:
         return {}
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise UnknownPart(f"no preset named '{name}';{nearest(name, PRESETS)}")
     return PRESETS[name]
 
@@ -204,7 +205,13 @@ def policy(name: Any, environment: Any, **settings: Any) -> Any:
     spec = POLICIES.spec(name, settings)
     if model and not takes(spec.make, "model"):
         raise BadInput(f"policy '{name}' acts without a model: leave out the model, or choose a planner")
-    return spec.build(environment, **model)
+    made = spec.build(environment, **model)
+    lacking = [method for method in ("observe", "act") if not callable(getattr(made, method, None))]
+    if lacking:
+        raise BadInput(
+            f"'{name}' is no policy: what it makes, {type(made).__name__}, has no {' and no '.join(lacking)}"
+        )
+    return made
 
 
 def check_policy(name: str) -> None:
@@ -249,39 +256,19 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     return {"name": objective.name, **({} if rate is None else {"discount": rate})}
 
 
-def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
-    """A part given by its name or as {name, **settings}."""
-    if isinstance(given, str):
-        return given, {}
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
-    return given["name"], {key: value for key, value in given.items() if key != "name"}
-
-
 def metric(text: str) -> Any:
     """A metric as it is typed: success_rate, or one that takes a number: success@20, deadline@5."""
+    if not isinstance(text, str):
+        raise BadInput(f"a metric is a name, such as success@20; got {text!r}")
     name, at, number = text.partition("@")
     return METRICS.load(f"{name}@")(parse_number(number, text)) if at else METRICS.load(text)
 
 
 def perturbation(given: str | Mapping[str, Any]) -> Any:
     """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
-    return _build_perturbation(perturbation_data(given))
+    return build_perturbation(perturbation_data(given), PERTURBATIONS)
 
 
 def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
     """A perturbation as {name, **settings}; the text is a shorthand for it."""
-    if isinstance(given, str):
-        return parse_perturbation(given, PERTURBATIONS)
-    name, settings = name_and_settings(given, "perturbation")
-    if name == "composite":
-        return {"name": name, "parts": [perturbation_data(part) for part in settings.get("parts", ())]}
-    if not settings and not PERTURBATIONS.has(name):
-        return parse_perturbation(name, PERTURBATIONS)
-    return PERTURBATIONS.spec(name, settings).data
-
-
-def _build_perturbation(data: Mapping[str, Any]) -> Any:
-    if data["name"] == "composite":
-        return PERTURBATIONS.load("composite")(*(_build_perturbation(part) for part in data["parts"]))
-    return PERTURBATIONS.build(data["name"], **{key: value for key, value in data.items() if key != "name"})
+    return data_of_perturbation(given, PERTURBATIONS)

@@ -43,6 +43,7 @@ __all__ = [
     "accept_old_names",
     "check_settings",
     "import_object",
+    "name_and_settings",
     "nearest",
     "plain",
     "refuse_unknown_settings",
@@ -91,10 +92,10 @@ class PartSpec:
             return self.make
         try:
             return self.make(*context, **self.settings, **more)
-        except BadInput as error:
+        except WmelError as error:
+            if context or not isinstance(error, BadInput):  # it may be what the part is built for
+                raise
             raise type(error)(f"{self.kind} '{self.name}': {error}") from error
-        except WmelError:
-            raise
         except Exception as error:
             if self.origin == "wmel":
                 raise
@@ -255,35 +256,10 @@ def _plugins(group: str) -> dict[str, Part]:
     return dict(reversed(_offers(group)))
 
 
-def parse_perturbation(text: str, registry: Registry) -> dict[str, Any]:
-    """A perturbation as it is typed: env-default, drop-next-5, observation-noise-0.1@20, composite:A+B."""
-    if text.startswith("composite:"):
-        parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
-        return {"name": "composite", "parts": [parse_perturbation(part, registry) for part in parts if part]}
-    by_length = sorted(registry.built_in, key=len, reverse=True)  # a plugin cannot take over a built-in with a strength
-    for name in (*by_length, *(name for name in registry.parts if name not in registry.built_in)):
-        if text == name:
-            return registry.spec(name).data
-        if text.startswith(f"{name}-"):
-            return _parse_strength(name, text, registry)
-    return registry.spec(text).data
-
-
-def _parse_strength(name: str, text: str, registry: Registry) -> dict[str, Any]:
-    """A perturbation with the strength, and perhaps the window, that its text ends in."""
-    strength, _, window = text.removeprefix(f"{name}-").partition("@")
-    settings = list(registry.settings_of(name))
-    if not settings:
-        raise BadInput(f"perturbation '{name}' takes no strength, got '{text}'")
-    if window and "window" not in settings:
-        raise BadInput(f"perturbation '{name}' happens at once and has no window, got '{text}'")
-    given = {settings[0]: parse_number(strength, text), **({"window": parse_number(window, text)} if window else {})}
-    return registry.spec(name, given).data
-
-
-def parse_number(word: str, text: str) -> int | float:
-    """A whole number where it is written as one."""
-    try:
-        return int(word) if word.lstrip("-").isdecimal() else float(word)
-    except ValueError:
-        raise BadInput(f"{word!r} in '{text}' is no number") from None
+def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
+    """A part given by its name or as {name, **settings}."""
+    if isinstance(given, str):
+        return given, {}
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
+    return given["name"], {key: value for key, value in given.items() if key != "name"}

@@ -8,7 +8,19 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "wmel"
 FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
-    {"arrays", "randomness", "parts", "settings", "values", "errors", "stats", "machine", "control_suite", "files"},
+    {
+        "arrays",
+        "randomness",
+        "parts",
+        "settings",
+        "values",
+        "perturbation_text",
+        "errors",
+        "stats",
+        "machine",
+        "control_suite",
+        "files",
+    },
     {"contract", "schema", "catalog"},
     {"environments", "models", "objectives", "planners", "perturbations"},
     {"policies", "closed_loop", "diagnostics", "analysis"},

@@ -158,7 +158,7 @@ class Given:
         for kind, settings in self.settings.items():
             if settings and kind not in self.used:
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
-        return study_of(parse_study(data), self.objects)
+        return study_of(parse_study(data, objects=self.objects), self.objects)
 
 
 def perturbation_entry(given: Given, perturbation: Any, probability: float, step: int | None) -> dict[str, Any]:
