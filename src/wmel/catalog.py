@@ -181,6 +181,7 @@ CATALOGUE: dict[str, Registry] = {
     "trainers": TRAINERS,
     "executors": EXECUTORS,
 }
+REGISTRIES = {registry.kind: registry for registry in CATALOGUE.values()}  # by the word for one part
 
 
 def environment(name: str, **settings: Any) -> Any:

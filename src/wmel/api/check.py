@@ -1,16 +1,13 @@
 """wmel.check: does a part keep the contract it declares?"""
 
-from typing import Annotated
-
 from wmel import catalog
 from wmel.api import options as o
 from wmel.results import Result
 
 
+@o.verb
 def check(
-    name: Annotated[
-        str, o.Option("A part of the catalogue, or one of your own as package.module:object.", is_argument=True)
-    ],
+    name: o.PartName,
     *,
     environment: o.Environment = "maze_toy",
 ) -> Result:

@@ -76,6 +76,9 @@ class TDMPC2Trainer:
 
         return spaced_updates(self.updates, self.checkpoints)
 
+    def learns_from_stored(self) -> bool:
+        return self.data is not None
+
     def resolve(self, environment: Environment) -> Self:
         from wmel.training.tdmpc2.online import rewarded_actions
 
