@@ -197,7 +197,9 @@ def planner(name: str, **settings: Any) -> Any:
 def policy(name: Any, environment: Any, **settings: Any) -> Any:
     """A policy for an environment, by its catalogue name; any planner, by name or as an object, is one too."""
     planning = import_object("wmel.policies.planning:planning")
+    _require(environment, "environment", "spec")
     if not isinstance(name, str):
+        _require(name, "planner", "plan")
         return planning(environment, name, **settings)
     if is_planner(name):
         return planning(environment, name, **settings)
@@ -242,6 +244,7 @@ def objective(name: Any, environment: Any, **settings: Any) -> Any:
 def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
     """An objective given by name, as {name, **settings} or as an object; and the same as data."""
     if not isinstance(given, str | Mapping):
+        _require(given, "objective", "costs")
         return given, describe_objective(given)
     name, settings = name_and_settings(given, "objective")
     offered = environment.spec.objectives
@@ -249,6 +252,12 @@ def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
         raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(offered)}")
     spec = OBJECTIVES.spec(name, settings)
     return spec.build(environment), spec.resolved
+
+
+def _require(part: Any, kind: str, attribute: str) -> None:
+    """Refuse an object that is no part of a kind."""
+    if not hasattr(part, attribute):
+        raise BadInput(f"{part!r:.80} is no {kind}: give a name or an object with `{attribute}`")
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:

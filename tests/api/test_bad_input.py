@@ -64,6 +64,17 @@ BAD = {  # what -> call, the offending word
         lambda: wmel.train("mlp", "maze_toy", output="x", parts={"planner.elites": 3}), "planner.elites"
     ),
     "a training of nothing": (lambda: wmel.train("mlp", output="x"), "mlp"),
+    "an output that is a number": (lambda: wmel.run(output=3), "3"),
+    "a deadline that is text": (lambda: wmel.run(deadline_ms="x"), "'x'"),
+    "nothing to load": (lambda: wmel.load(3), "3"),
+    "nothing to report": (lambda: wmel.report(None), "None"),
+    "nothing to show": (lambda: wmel.show(3), "3"),
+    "nothing to compare": (lambda: wmel.compare(3, 4), "3"),
+    "nothing to check": (lambda: wmel.check(3), "3"),
+    "a check in a number": (lambda: wmel.check("cem", environment=3), "3"),
+    "a policy for a number": (lambda: wmel.policy("cem", 3), "3"),
+    "a policy of a number": (lambda: wmel.policy(3, catalog.environment("maze_toy")), "3"),
+    "an objective of a number": (lambda: wmel.objective(3, catalog.environment("maze_toy")), "3"),
     "a training in a number": (lambda: wmel.train("mlp", 3, output="x"), "3"),
 }  # fmt: skip
 
@@ -96,6 +107,12 @@ def test_settings_may_be_texts_as_on_the_command_line():
     assert Given.of(["planner.elites=8"]).settings["planner"] == {"elites": "8"}
     found = wmel.run(policy="cem", episodes=1, horizon=2, settings=["planner.elites=2", "planner.candidates=8"])
     assert found.record.metadata.planner["elites"] == 2
+
+
+def test_none_can_be_swept():
+    how = {"policy": "cem", "episodes": 1, "horizon": 2, "quiet": True, "settings": ["planner.candidates=8"]}
+    found = wmel.sweep(sweep={"planner.elites": [2, "none"]}, **how)
+    assert [row["elites"] for row in found.rows] == [None, 2]
 
 
 def test_the_key_of_a_mapping_is_the_name_of_a_model():

@@ -2,6 +2,7 @@
 
 from wmel import catalog
 from wmel.api import options as o
+from wmel.api.given import refuse_no_part
 from wmel.results import Result
 
 
@@ -14,6 +15,8 @@ def check(
     """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right."""
     from wmel.testing.kits import check_part
 
+    if not isinstance(environment, str):
+        refuse_no_part("environment", environment)
     kind, found = check_part(name, catalog.environment(environment) if isinstance(environment, str) else environment)
     lines = [f"{name} as {kind}"]
     for finding in found:

@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -11,6 +12,11 @@ from wmel.closed_loop.run import EPISODES
 from wmel.errors import BadInput, nearest
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
+    "path": ("a path", (str, Path)),
+    "number": ("a number", Real),
+    "text": ("text", str),
+}
 Kind = Literal["text", "whole", "number", "flag", "path", "texts", "wholes", "numbers", "paths"]
 
 
@@ -166,13 +172,26 @@ def verb(function: Verb) -> Verb:
     @functools.wraps(function)
     def call(*values: Any, **given: Any) -> Any:
         try:
-            signature.bind(*values, **given)
+            bound = signature.bind(*values, **given)
         except TypeError as error:
             unknown = next((name for name in given if name not in known), None)
             raise BadInput(_refusal(function.__name__, known, unknown, given) or f"{error}") from None
+        for name, value in bound.arguments.items():
+            _check_type(signature.parameters[name], value)
         return function(*values, **given)
 
     return call  # pyright: ignore[reportReturnType]
+
+
+def _check_type(parameter: inspect.Parameter, value: Any) -> None:
+    """Refuse the value of an option that is no path, number or text; of one that takes anything the verb judges."""
+    kind = getattr(parameter.annotation, "__origin__", Any)
+    option = getattr(parameter.annotation, "__metadata__", (None,))[0]
+    if kind is Any or not isinstance(option, Option) or (value is None and parameter.default is None):
+        return
+    word, types = ACCEPTED.get(option.kind, ("", object))
+    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
+        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
 
 
 def _refusal(verb: str, known: list[str], unknown: str | None, given: Mapping[str, Any]) -> str:

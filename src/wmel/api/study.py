@@ -109,7 +109,7 @@ def report(
 
 
 @o.verb
-def load(folder: Path | str) -> Result:
+def load(folder: o.Stored) -> Result:
     """Any result of any verb: the folder of a store, or a record (.json)."""
     path = Path(folder)
     if path.is_file():

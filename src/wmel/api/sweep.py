@@ -154,7 +154,7 @@ def sweep_points(results: Sequence[CellResult], names: Sequence[str]) -> list[Sw
         if one.run is not None:
             groups.setdefault(tuple(one.cell.labels[name] for name in names), []).append(one.run)
     points = [SweepPoint(dict(zip(names, at, strict=True)), pooled(runs)) for at, runs in groups.items()]
-    return sorted(points, key=lambda point: [(isinstance(at, str), at) for at in point.swept.values()])
+    return sorted(points, key=lambda point: [(at is not None, isinstance(at, str), at) for at in point.swept.values()])
 
 
 def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[int] | None) -> dict[str, Any]:

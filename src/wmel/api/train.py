@@ -39,8 +39,7 @@ def train(
     name, chosen = _trainer(trainer, {name: value for name, value in settings.items() if value is not None})
     world = None if environment is None else _environment(given, environment)
     given.refuse_unused()
-    needs_environment = not (able(chosen, LearnsFromStored) and chosen.learns_from_stored())
-    if world is None and needs_environment:
+    if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
     with progress_listener("", quiet=quiet) as listener:
         made = chosen.train(world, folder, listener)
@@ -111,6 +110,10 @@ def _trainer(given: Any, settings: dict[str, Any]) -> tuple[str, Any]:
     if twice is not None:
         raise BadInput(f"trainer '{name}': {twice} is given twice: {own[twice]!r} and {settings[twice]!r}")
     return name, catalog.TRAINERS.build(name, **own, **settings)
+
+
+def _needs_environment(trainer: Any) -> bool:
+    return not (able(trainer, LearnsFromStored) and trainer.learns_from_stored())
 
 
 def _environment(given: Given, environment: Any) -> Any:
