@@ -2,16 +2,11 @@
 
 import os
 import shlex
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 
 VARIABLE = "_WMEL_COMPLETE"  # set by the shell that asks for completions
 WORDS, PLACE = "COMP_WORDS", "COMP_CWORD"  # bash
 LINE = "_TYPER_COMPLETE_ARGS"  # zsh, fish and PowerShell
-
-
-def is_completing(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a shell asks for completions, instead of a user for a command."""
-    return VARIABLE in environ
 
 
 def typed_words(verbs: Collection[str], environ: MutableMapping[str, str] = os.environ) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand
 
-from wmel.cli.completion import is_completing, typed_words
+from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
 from wmel.errors import BadInput, WmelError, nearest
 
@@ -64,7 +64,7 @@ class EachOnce(TyperCommand):
 def main() -> None:
     """Run the command line; bad input is one line on standard error and exit code 2."""
     _open_closed_streams()
-    typed = typed_words(VERBS) if is_completing() else _join_names(sys.argv[1:])
+    typed = typed_words(VERBS) if VARIABLE in os.environ else _join_names(sys.argv[1:])
     debug = "--debug" in typed
     try:
         code = app_for(typed)(typed or ["--help"], standalone_mode=False, prog_name="wmel")
@@ -122,7 +122,7 @@ def _own_settings(name: str, typed: list[str]) -> "OwnSettings | None":
     if name != "train":
         return None
     trainer = trainer_of(typed)
-    if trainer is None or (is_completing() and not TRAINERS.has(trainer)):
+    if trainer is None or (VARIABLE in os.environ and not TRAINERS.has(trainer)):
         return OwnSettings("trainer", {})
     return OwnSettings(f"trainer '{trainer}'", TRAINERS.settings_of(trainer))
 
