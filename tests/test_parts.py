@@ -7,7 +7,17 @@ import pytest
 
 from wmel import catalog
 from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Meaning, Part, PartSpec, Registry, accept_old_names, check_settings, setting, settings_of
+from wmel.parts import (
+    Meaning,
+    Part,
+    PartSpec,
+    Registry,
+    accept_old_names,
+    check_settings,
+    refuse_unknown_settings,
+    setting,
+    settings_of,
+)
 
 COLOURS = Registry(
     "colour", {"fraction": Part("fractions:Fraction", "a real class"), "red": Part("no.such:thing", "r")}
@@ -195,7 +205,6 @@ def test_a_setting_without_a_default_must_be_given():
         ("finish", "silk", "silk"),
         ("coats", "3,4, 5", (3, 4, 5)),
         ("coats", "3", (3,)),
-        ("coats", "", ()),
         ("primer", "chalk", "chalk"),
         ("primer", "none", None),
         ("primer", "None", None),
@@ -304,3 +313,101 @@ def test_every_setting_of_the_catalogue_says_what_it_means(kind):
     for name in registry.built_in:
         for one in registry.settings_of(name).values():
             assert one.meaning.text and one.kind is not None, (name, one.name)
+
+
+@pytest.mark.parametrize("name", ["shades", "coats", "primer", "dries", "finish"])
+def test_nothing_is_no_value_of_any_setting(name):
+    with pytest.raises(BadInput, match=name):
+        PAINTS.parse("paint", {name: " "})
+
+
+def test_none_is_written_as_text_where_none_is_a_value_and_text_is_not():
+    assert PAINTS.spec("paint", {"dries": "none"}).settings == {"dries": None}
+    assert PAINTS.spec("paint", {"primer": "none"}).settings == {"primer": "none"}
+    with pytest.raises(BadInput, match="got 'none'"):
+        PAINTS.spec("paint", {"shades": "none"})
+
+
+class Chalk:
+    def __init__(self, sticks=3, dust=0.5, loud=False, brand="any"):
+        if sticks == 0:
+            raise ZeroDivisionError("no sticks")
+        self.sticks = sticks
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("sticks", 2.5), ("sticks", "three"), ("dust", "x"), ("loud", 1), ("brand", 3)]
+)
+def test_a_default_without_annotation_implies_its_type(name, value):
+    with pytest.raises(BadInput) as refused:
+        PAINTS.spec(f"{HERE}:Chalk", {name: value})
+    assert name in str(refused.value) and repr(value) in str(refused.value)
+    assert PAINTS.spec(f"{HERE}:Chalk", {"dust": 1}).settings == {"dust": 1.0}
+
+
+def test_a_constructor_that_raises_is_one_sentence_with_the_part_its_settings_and_the_place():
+    with pytest.raises(BadInput) as refused:
+        PAINTS.build(f"{HERE}:Chalk", sticks=0)
+    for words in (f"{HERE}:Chalk", "sticks = 0", "ZeroDivisionError: no sticks", __file__, "in __init__"):
+        assert words in str(refused.value)
+
+
+def test_a_function_that_cannot_be_called_so_is_named_with_the_place_of_its_definition():
+    with pytest.raises(BadInput) as refused:
+        PAINTS.build(f"{HERE}:needy")
+    assert "TypeError" in str(refused.value) and __file__ in str(refused.value)
+
+
+def needy(first, second):
+    return first, second
+
+
+class Unhashable:
+    __hash__ = None
+
+    def __call__(self, size=3):
+        return size
+
+
+unhashable = Unhashable()
+
+
+def test_a_maker_that_cannot_be_hashed_has_settings_too():
+    assert list(settings_of(unhashable)) == ["size"] and PAINTS.build(f"{HERE}:unhashable", size=4) == 4
+
+
+@refuse_unknown_settings
+@dataclass(frozen=True)
+class Ink:
+    shades: int = 3
+
+
+@pytest.mark.parametrize(
+    ("values", "settings", "offending"),
+    [((), {"shadse": 4}, "did you mean 'shades'?"), ((1, 2), {}, "Ink"), ((1,), {"shades": 2}, "shades")],
+)
+def test_an_argument_that_a_part_does_not_take_is_bad_input(values, settings, offending):
+    with pytest.raises(BadInput) as refused:
+        Ink(*values, **settings)
+    assert offending in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["planners", "trainers", "diagnostics", "executors"])
+def test_every_class_of_the_catalogue_refuses_unknown_settings_by_itself(kind):
+    for name, part in catalog.CATALOGUE[kind].built_in.items():
+        if isinstance(part.load(), type):
+            with pytest.raises(BadInput, match="no_such_setting"):
+                part.load()(no_such_setting=1)
+            assert name
+
+
+@pytest.mark.parametrize("name", [3, None, ["cem"]])
+def test_a_part_is_chosen_by_its_name(name):
+    with pytest.raises(BadInput) as refused:
+        PAINTS.build(name)
+    assert repr(name) in str(refused.value)
+
+
+def test_the_old_and_the_new_name_of_a_setting_are_given_once():
+    with pytest.raises(BadInput, match="8 and 9"):
+        catalog.PLANNERS.load("cem")(horizon=8, plan_horizon=9)

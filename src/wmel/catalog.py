@@ -5,7 +5,8 @@ from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Part, Registry, import_object, nearest, parse_perturbation, takes
+from wmel.parts import Part, Registry, import_object, name_and_settings, nearest, takes
+from wmel.perturbation_text import build_perturbation, data_of_perturbation
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     # the CPG paper: one fixed start, 50 random sequences or CEM with 3 x 24 of 15 steps, its interval and rule first
@@ -149,7 +150,7 @@ def preset_settings(name: str | None) -> Mapping[str, Mapping[str, Any]]:
     """The settings of a preset by kind or name of part; none without a preset."""
     if name is None:
         return {}
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise UnknownPart(f"no preset named '{name}';{nearest(name, PRESETS)}")
     return PRESETS[name]
 
@@ -187,6 +188,7 @@ CATALOGUE: dict[str, Registry] = {
     "trainers": TRAINERS,
     "executors": EXECUTORS,
 }
+REGISTRIES = {registry.kind: registry for registry in CATALOGUE.values()}  # by the word for one part
 
 
 def environment(name: str, **settings: Any) -> Any:
@@ -202,7 +204,9 @@ def planner(name: str, **settings: Any) -> Any:
 def policy(name: Any, environment: Any, **settings: Any) -> Any:
     """A policy for an environment, by its catalogue name; any planner, by name or as an object, is one too."""
     planning = import_object("wmel.policies.planning:planning")
+    _require(environment, "environment", "spec")
     if not isinstance(name, str):
+        _require(name, "planner", "plan")
         return planning(environment, name, **settings)
     if is_planner(name):
         return planning(environment, name, **settings)
@@ -211,7 +215,13 @@ def policy(name: Any, environment: Any, **settings: Any) -> Any:
     spec = POLICIES.spec(name, settings)
     if model and not takes(spec.make, "model"):
         raise BadInput(f"policy '{name}' acts without a model: leave out the model, or choose a planner")
-    return spec.build(environment, **model)
+    made = spec.build(environment, **model)
+    lacking = [method for method in ("observe", "act") if not callable(getattr(made, method, None))]
+    if lacking:
+        raise BadInput(
+            f"'{name}' is no policy: what it makes, {type(made).__name__}, has no {' and no '.join(lacking)}"
+        )
+    return made
 
 
 def check_policy(name: str) -> None:
@@ -241,6 +251,7 @@ def objective(name: Any, environment: Any, **settings: Any) -> Any:
 def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
     """An objective given by name, as {name, **settings} or as an object; and the same as data."""
     if not isinstance(given, str | Mapping):
+        _require(given, "objective", "costs")
         return given, describe_objective(given)
     name, settings = name_and_settings(given, "objective")
     offered = environment.spec.objectives
@@ -248,6 +259,12 @@ def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
         raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(offered)}")
     spec = OBJECTIVES.spec(name, settings)
     return spec.build(environment), spec.resolved
+
+
+def _require(part: Any, kind: str, attribute: str) -> None:
+    """Refuse an object that is no part of a kind."""
+    if not hasattr(part, attribute):
+        raise BadInput(f"{part!r:.80} is no {kind}: give a name or an object with `{attribute}`")
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
@@ -260,33 +277,11 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     }
 
 
-def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
-    """A part given by its name or as {name, **settings}."""
-    if isinstance(given, str):
-        return given, {}
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
-    return given["name"], {key: value for key, value in given.items() if key != "name"}
-
-
 def perturbation(given: str | Mapping[str, Any]) -> Any:
     """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
-    return _build_perturbation(perturbation_data(given))
+    return build_perturbation(perturbation_data(given), PERTURBATIONS)
 
 
 def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
     """A perturbation as {name, **settings}; the text is a shorthand for it."""
-    if isinstance(given, str):
-        return parse_perturbation(given, PERTURBATIONS)
-    name, settings = name_and_settings(given, "perturbation")
-    if name == "composite":
-        return {"name": name, "parts": [perturbation_data(part) for part in settings.get("parts", ())]}
-    if not settings and not PERTURBATIONS.has(name):
-        return parse_perturbation(name, PERTURBATIONS)
-    return PERTURBATIONS.spec(name, settings).data
-
-
-def _build_perturbation(data: Mapping[str, Any]) -> Any:
-    if data["name"] == "composite":
-        return PERTURBATIONS.load("composite")(*(_build_perturbation(part) for part in data["parts"]))
-    return PERTURBATIONS.build(data["name"], **{key: value for key, value in data.items() if key != "name"})
+    return data_of_perturbation(given, PERTURBATIONS)

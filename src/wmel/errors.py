@@ -13,10 +13,13 @@ WmelError
 └── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
 """
 
-from collections.abc import Iterator
+import difflib
+import traceback
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
@@ -112,3 +115,23 @@ def described(error: BaseException) -> str:
     """The error as an episode row stores it: its type, then what it said, on one line."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def nearest(name: object, known: Iterable[str], list_words: str = "known:") -> str:
+    """The end of a sentence about an unknown name: the nearest one, and all there are."""
+    word, names = str(name), list(known)
+    close = difflib.get_close_matches(word, names, n=1) or [one for one in names if one.startswith(word)]
+    suggestion = f" did you mean '{close[0]}'?" if close and word else ""
+    return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
+
+
+def place_of(error: BaseException) -> str:
+    """The place in the user's own code that broke, in brackets; nothing where there is none."""
+    import sysconfig
+
+    libraries = (sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+    foreign = (str(Path(__file__).parent), *libraries, "<")
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(foreign):
+            return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
+    return ""

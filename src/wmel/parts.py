@@ -1,22 +1,22 @@
 """Parts by name: a name and settings in, a part out; what is wrong is named with the nearest right name."""
 
 import dataclasses
-import difflib
 import functools
 import importlib
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
-from wmel.errors import BadInput, UnknownPart, described
+from wmel.errors import BadInput, UnknownPart, WmelError, described, nearest, place_of
 from wmel.settings import (
     Meaning,
     Setting,
     accept_old_names,
     check_settings,
     plain,
+    refuse_unknown_settings,
     setting,
     settings_of,
     takes,
@@ -44,8 +44,10 @@ __all__ = [
     "accept_old_names",
     "check_settings",
     "import_object",
+    "name_and_settings",
     "nearest",
     "plain",
+    "refuse_unknown_settings",
     "setting",
     "settings_of",
     "takes",
@@ -86,8 +88,26 @@ class PartSpec:
         return {"name": self.name, **{name: plain(value) for name, value in self.settings.items()}}
 
     def build(self, *context: Any, **more: Any) -> Any:
-        """The part; an object that is no maker is itself."""
-        return self.make(*context, **self.settings, **more) if callable(self.make) else self.make
+        """The part; an object that is no maker is itself. Settings that a plugin refuses are bad input."""
+        if not callable(self.make):
+            return self.make
+        try:
+            return self.make(*context, **self.settings, **more)
+        except WmelError as error:
+            if context or not isinstance(error, BadInput):  # it may be what the part is built for
+                raise
+            raise type(error)(f"{self.kind} '{self.name}': {error}") from error
+        except Exception as error:
+            if self.origin == "wmel":
+                raise
+            place = place_of(error) or _place_of_definition(self.make)
+            raise BadInput(
+                f"{self.kind} '{self.name}' cannot be built with {self._words}: {described(error)}{place}"
+            ) from error
+
+    @property
+    def _words(self) -> str:
+        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items()) or "its defaults"
 
 
 @dataclass(frozen=True)
@@ -136,6 +156,8 @@ class Registry:
 
     def load(self, name: str) -> Any:
         """The object a name stands for; `package.module:object` stands for itself."""
+        if not isinstance(name, str):
+            raise BadInput(f"{_article(self.kind)} {self.kind} is chosen by its name, got {name!r}")
         if name in self.built_in:
             return self.built_in[name].load()
         if ":" in name and not name.startswith(self._families):
@@ -201,14 +223,6 @@ class Registry:
         return {"name": name, **{one: plain(getattr(part, one)) for one in known if hasattr(part, one)}}
 
 
-def nearest(name: str, known: Iterable[str], list_words: str = "known:") -> str:
-    """The end of a sentence about an unknown name: the nearest one, and all there are."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1) or [one for one in names if one.startswith(name)]
-    suggestion = f" did you mean '{close[0]}'?" if close and name else ""
-    return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
-
-
 def import_object(target: str) -> Any:
     """The object `package.module:object` names; whatever goes wrong in foreign code is one sentence."""
     module, _, attribute = target.partition(":")
@@ -220,6 +234,19 @@ def import_object(target: str) -> Any:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+
+
+def _place_of_definition(make: Any) -> str:
+    """Where a maker is defined, in brackets; nothing for one that Python code does not define."""
+    try:
+        file, line = inspect.getsourcefile(make), inspect.getsourcelines(make)[1]
+    except (OSError, TypeError):
+        return ""
+    return f" ({file}, line {line})"
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
 
 
 @functools.cache
@@ -240,35 +267,10 @@ def _plugins(group: str) -> dict[str, Part]:
     return dict(reversed(_offers(group)))
 
 
-def parse_perturbation(text: str, registry: Registry) -> dict[str, Any]:
-    """A perturbation as it is typed: env-default, drop-next-5, observation-noise-0.1@20, composite:A+B."""
-    if text.startswith("composite:"):
-        parts = [part.strip() for part in text.removeprefix("composite:").split("+")]
-        return {"name": "composite", "parts": [parse_perturbation(part, registry) for part in parts if part]}
-    by_length = sorted(registry.built_in, key=len, reverse=True)  # a plugin cannot take over a built-in with a strength
-    for name in (*by_length, *(name for name in registry.parts if name not in registry.built_in)):
-        if text == name:
-            return registry.spec(name).data
-        if text.startswith(f"{name}-"):
-            return _parse_strength(name, text, registry)
-    return registry.spec(text).data
-
-
-def _parse_strength(name: str, text: str, registry: Registry) -> dict[str, Any]:
-    """A perturbation with the strength, and perhaps the window, that its text ends in."""
-    strength, _, window = text.removeprefix(f"{name}-").partition("@")
-    settings = list(registry.settings_of(name))
-    if not settings:
-        raise BadInput(f"perturbation '{name}' takes no strength, got '{text}'")
-    if window and "window" not in settings:
-        raise BadInput(f"perturbation '{name}' happens at once and has no window, got '{text}'")
-    given = {settings[0]: parse_number(strength, text), **({"window": parse_number(window, text)} if window else {})}
-    return registry.spec(name, given).data
-
-
-def parse_number(word: str, text: str) -> int | float:
-    """A whole number where it is written as one."""
-    try:
-        return int(word) if word.lstrip("-").isdecimal() else float(word)
-    except ValueError:
-        raise BadInput(f"{word!r} in '{text}' is no number") from None
+def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
+    """A part given by its name or as {name, **settings}."""
+    if isinstance(given, str):
+        return given, {}
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
+    return given["name"], {key: value for key, value in given.items() if key != "name"}

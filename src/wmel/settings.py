@@ -8,17 +8,17 @@ import dataclasses
 import functools
 import inspect
 import math
-import types
 import typing
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from wmel.errors import BadInput, is_number
+from wmel.errors import BadInput, is_number, nearest
+from wmel.values import UNFIT, fit, parse, type_words
 
+PartClass = TypeVar("PartClass", bound=type)
 MEANING = "meaning"  # the key of a dataclass field's metadata
 CONTEXT = ("environment", "model", "name")  # parameters of makers that are no settings
 
@@ -64,7 +64,7 @@ class Setting:
     """One setting of a part."""
 
     name: str
-    kind: Any  # its type, as annotated; None where it is not
+    kind: Any  # its type, as annotated or as its default has it; None where neither says
     default: Any  # `inspect.Parameter.empty` where it must be given
     meaning: Meaning
 
@@ -74,23 +74,22 @@ class Setting:
 
     def checked(self, value: Any) -> Any:
         """The value as the part takes it, or BadInput."""
-        fitted = _fit(self.kind, value)
-        if fitted is _UNFIT or not self.meaning.holds(fitted):
+        fitted = fit(self.kind, value)
+        if fitted is UNFIT or not self.meaning.holds(fitted):
             raise BadInput(f"{self.name} must be {self.expected}, got {value!r}")
         return fitted
 
     def parsed(self, text: str) -> Any:
         """The value that was typed."""
-        usual = None if self.default is None else type(self.default)
-        value = _parse(usual if self.kind is None else self.kind, text)
-        if value is _UNFIT:
+        value = parse(self.kind, text) if text.strip() else UNFIT
+        if value is UNFIT:
             raise BadInput(f"{self.name} must be {self.expected}, got {text!r}")
         return self.checked(value)
 
     @property
     def expected(self) -> str:
         """The values it takes, in words."""
-        limits, words = self.meaning.limits, _words(self.kind)
+        limits, words = self.meaning.limits, type_words(self.kind)
         if not limits:
             return words
         if words.endswith(" or none"):
@@ -98,12 +97,20 @@ class Setting:
         return f"{words} {limits}"
 
 
-@functools.cache
 def settings_of(make: Any) -> Mapping[str, Setting]:
     """The settings of a maker by name: the parameters of a class; of a function, those with a default or keyword-only.
 
     What a part is built for (`CONTEXT`) is no setting, and neither is its name.
     """
+    try:
+        hash(make)
+    except TypeError:
+        return _read_settings.__wrapped__(make)
+    return _read_settings(make)
+
+
+@functools.cache
+def _read_settings(make: Any) -> Mapping[str, Setting]:
     inner = make.func if isinstance(make, functools.partial) else make
     is_class = isinstance(inner, type)
     fields = dataclasses.fields(inner) if is_class and dataclasses.is_dataclass(inner) else ()
@@ -112,7 +119,7 @@ def settings_of(make: Any) -> Mapping[str, Setting]:
     for one in _parameters(make):
         is_setting = is_class or one.default is not one.empty or one.kind is one.KEYWORD_ONLY
         if is_setting and one.name not in CONTEXT:
-            kind, annotated = _unwrapped(hints.get(one.name))
+            kind, annotated = _unwrapped(hints.get(one.name, _type_of_default(one.default)))
             found[one.name] = Setting(one.name, kind, one.default, meanings.get(one.name, annotated))
     return MappingProxyType(found)
 
@@ -145,6 +152,9 @@ def accept_old_names(**names: str) -> Any:
         @functools.wraps(construct)
         def translate(self: Any, *values: Any, **settings: Any) -> None:
             for old, new in names.items():
+                if old in settings and new in settings:
+                    values_given = f"{settings[old]!r} and {settings[new]!r}"
+                    raise BadInput(f"{part.__name__}: '{old}' and '{new}' are the same setting, given {values_given}")
                 if old in settings:
                     warnings.warn(f"{part.__name__}: '{old}' is now '{new}'", DeprecationWarning, stacklevel=2)
                     settings[new] = settings.pop(old)
@@ -158,6 +168,27 @@ def accept_old_names(**names: str) -> Any:
     return decorate
 
 
+def refuse_unknown_settings(part: PartClass) -> PartClass:
+    """A class decorator: arguments that the constructor does not take are bad input, named with the nearest setting."""
+    construct = part.__init__
+    signature = inspect.signature(construct)
+    known = [name for name in signature.parameters if name != "self"]
+
+    @functools.wraps(construct)
+    def check_names(self: Any, *values: Any, **settings: Any) -> None:
+        for name in settings:
+            if name not in known:
+                raise BadInput(f"{part.__name__} has no setting '{name}';{nearest(name, known, 'it takes')}")
+        try:
+            signature.bind(self, *values, **settings)
+        except TypeError as error:
+            raise BadInput(f"{part.__name__}: {error}; it takes {', '.join(known)}") from None
+        construct(self, *values, **settings)
+
+    part.__init__ = check_names
+    return part
+
+
 def plain(value: Any) -> Any:
     """A setting's value as JSON has it."""
     if isinstance(value, list | tuple):
@@ -165,10 +196,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     return value
-
-
-_UNFIT: Any = object()
-_SIMPLE = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
 
 
 def _parameters(make: Any) -> list[inspect.Parameter]:
@@ -180,6 +207,11 @@ def _parameters(make: Any) -> list[inspect.Parameter]:
         ]
     except (TypeError, ValueError):
         return []
+
+
+def _type_of_default(default: Any) -> type | None:
+    """The type of a parameter without annotation, where its default tells it."""
+    return type(default) if type(default) in (bool, int, float, str) else None
 
 
 def _hints(make: Any) -> dict[str, Any]:
@@ -197,91 +229,3 @@ def _unwrapped(hint: Any) -> tuple[Any, Meaning]:
         kind, *extras = typing.get_args(hint)
         return kind, next((one for one in extras if isinstance(one, Meaning)), Meaning())
     return hint, Meaning()
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; a type by itself is one of one."""
-    return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
-
-
-def _fit(kind: Any, value: Any) -> Any:
-    """The value as one of the types has it; `_UNFIT` where none does. A type that is not understood takes anything."""
-    for member in _members(kind):
-        fitted = _fit_one(member, value)
-        if fitted is not _UNFIT:
-            return fitted
-    return _UNFIT
-
-
-def _fit_one(kind: Any, value: Any) -> Any:
-    origin = typing.get_origin(kind)
-    if origin is typing.Literal:
-        return value if value in typing.get_args(kind) and not isinstance(value, bool) else _UNFIT
-    if kind is bool:
-        return value if isinstance(value, bool) else _UNFIT
-    if kind is int:
-        return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else _UNFIT
-    if kind is float:
-        return float(value) if is_number(value) else _UNFIT
-    if kind is str:
-        return value if isinstance(value, str) else _UNFIT
-    if kind is type(None):
-        return None if value is None else _UNFIT
-    if origin in (tuple, list):
-        if not isinstance(value, list | tuple):
-            return _UNFIT
-        inner = typing.get_args(kind)[0]
-        fitted = [_fit(inner, one) for one in value]
-        return _UNFIT if any(one is _UNFIT for one in fitted) else origin(fitted)
-    return value
-
-
-def _parse(kind: Any, text: str) -> Any:
-    """What was typed, by type; lists are separated by commas. None comes first, for any text is text."""
-    for member in sorted(_members(kind), key=lambda member: member is not type(None)):
-        value = _parse_one(member, text.strip())
-        if value is not _UNFIT:
-            return value
-    return _UNFIT
-
-
-def _parse_one(kind: Any, text: str) -> Any:
-    origin = typing.get_origin(kind)
-    if kind is type(None):
-        return None if text.lower() in ("none", "") else _UNFIT
-    if kind is bool:
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower(), _UNFIT)
-    if kind in (int, float):
-        return _number(kind, text)
-    if origin is typing.Literal:
-        return next((one for one in typing.get_args(kind) if str(one) == text), _UNFIT)
-    if origin in (tuple, list):
-        parts = [_parse(typing.get_args(kind)[0], part) for part in text.split(",") if part.strip()]
-        return _UNFIT if any(part is _UNFIT for part in parts) else origin(parts)
-    if kind is str:
-        return text
-    guesses = (_parse_one(guess, text) for guess in (int, float))
-    known = {"true": True, "false": False, "none": None}
-    return next((one for one in guesses if one is not _UNFIT), known.get(text.lower(), text))
-
-
-def _number(kind: type, text: str) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        return _UNFIT
-
-
-def _words(kind: Any) -> str:
-    members = list(_members(kind))
-    members.sort(key=lambda member: member is type(None))
-    return " or ".join(_word(member) for member in members)
-
-
-def _word(kind: Any) -> str:
-    origin = typing.get_origin(kind)
-    if origin is typing.Literal:
-        return " or ".join(repr(one) for one in typing.get_args(kind))
-    if origin in (tuple, list):
-        return f"a list of {_word(typing.get_args(kind)[0]).removeprefix('a ')}s"
-    return _SIMPLE.get(kind, "a value it takes" if kind in (None, Any) else getattr(kind, "__name__", str(kind)))

@@ -1,22 +1,22 @@
 """wmel.check: does a part keep the contract it declares?"""
 
-from typing import Annotated
-
 from wmel import catalog
 from wmel.api import options as o
+from wmel.api.given import refuse_no_part
 from wmel.results import Result
 
 
+@o.verb
 def check(
-    name: Annotated[
-        str, o.Option("A part of the catalogue, or one of your own as package.module:object.", is_argument=True)
-    ],
+    name: o.PartName,
     *,
     environment: o.Environment = "maze_toy",
 ) -> Result:
     """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right."""
     from wmel.testing.kits import check_part
 
+    if not isinstance(environment, str):
+        refuse_no_part("environment", environment)
     kind, found = check_part(name, catalog.environment(environment) if isinstance(environment, str) else environment)
     lines = [f"{name} as {kind}"]
     for finding in found:

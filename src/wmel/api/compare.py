@@ -31,12 +31,10 @@ class Side:
     notes: tuple[str, ...] = ()
 
 
+@o.verb
 def compare(
-    run_a: Annotated[
-        Path | str,
-        o.Option("Before: a record of `wmel run`, a folder of `wmel cpg` or of a study.", "path", is_argument=True),
-    ],
-    run_b: Annotated[Path | str, o.Option("After: another of the same kind.", "path", is_argument=True)],
+    run_a: o.Stored,
+    run_b: o.Stored,
     *,
     fail_if_worse: Annotated[
         float | None,
@@ -44,10 +42,13 @@ def compare(
             "Exit with 1 if the success of some task is shown to be lower in B, and by at least so much.", "number"
         ),
     ] = None,
-    output: Annotated[Path | str | None, o.Option("Write the record here (JSON).", "path", ("--out",))] = None,
+    output: o.Output = None,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Compare two runs task by task on the episodes both ran: B less A, its interval, and Holm's p-value."""
+    """Compare two runs task by task on the episodes both ran: B less A, its interval, and Holm's p-value.
+
+    Both are of one kind: records of `wmel run`, folders of `wmel cpg`, or of studies. OUTPUT is a .json file.
+    """
     first, second = Path(run_a), Path(run_b)
     check_outputs(output)
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:

@@ -32,6 +32,7 @@ from wmel.results import Result
 MOST_PAIRS, ROUND = 150, 10  # of an anytime run, and between two looks
 
 
+@o.verb
 def cpg(
     environment: o.Environment,
     models: o.Models,
@@ -47,14 +48,14 @@ def cpg(
     perturbation: o.Perturbation = None,
     perturb_prob: o.PerturbProb = None,
     perturb_step: o.PerturbStep = None,
-    anytime: Annotated[bool, o.Option("Add pairs until the gap is decided or the maximum is reached.", "flag")] = False,
+    anytime: o.Anytime = False,
     max_episodes: Annotated[
-        int | None, o.Option("The most pairs of an --anytime run.  [default: 150]", "whole")
+        int | None, o.Option(f"The most pairs of an --anytime run.  [default: {MOST_PAIRS}]", "whole")
     ] = None,
     metrics: o.Metrics = (),
     settings: o.Settings = None,
     preset: o.Preset = None,
-    paper: Annotated[bool, o.Option("The documents' interval and rule first.", "flag")] = False,
+    paper: o.Paper = False,
     device: o.Device = None,
     rollout: o.Rollout = None,
     executor: o.Executor = "serial",

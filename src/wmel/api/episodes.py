@@ -1,14 +1,14 @@
 """What the verbs that run episodes share: a study built in memory, run, and loaded again."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
-from wmel.api.given import Given, perturbation_entry, seeds_of
+from wmel.api.given import Given, perturbation_entry, refuse_no_part, seeds_of
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.run import EPISODES
@@ -19,6 +19,7 @@ from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.store import MemoryStore, Store
 from wmel.files import check_writable
+from wmel.parts import name_and_settings
 from wmel.schema import EpisodeTable
 
 IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most
@@ -54,6 +55,8 @@ def task_data(
 
 def metric_names(metrics: Any, deadline_ms: float | None) -> list[str]:
     """The metrics to add, the deadline among them; an unknown one is refused."""
+    if not isinstance(metrics, str | Sequence | Mapping | None):
+        raise BadInput(f"metrics are a list of names, got {metrics!r}")
     given = [metrics] if isinstance(metrics, str | Mapping) else list(metrics or ())
     wanted = [*metric_texts(given), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in wanted:
@@ -62,18 +65,23 @@ def metric_names(metrics: Any, deadline_ms: float | None) -> list[str]:
 
 
 def build_executor(given: Given, executor: Any, workers: int | None = None) -> Any:
-    """An executor by name, or as an object."""
-    if not isinstance(executor, str):
+    """An executor by name, as {name, **settings} or as an object."""
+    if not isinstance(executor, str | Mapping):
+        refuse_no_part("executor", executor)
+        named = [*given.settings["executor"], *([] if workers is None else ["workers"])]
+        if named:
+            raise BadInput(f"the executor is an object, which has its settings: leave out {named[0]}")
         return executor
-    if workers is not None:
-        if "workers" not in catalog.EXECUTORS.settings_of(executor):
-            if workers == 1:
-                workers = None
-            else:
-                raise BadInput(
-                    f"one process has one worker: add --executor processes, or leave out --workers {workers}"
-                )
-        given.settings["executor"] |= {} if workers is None else {"workers": workers}
+    name = name_and_settings(executor, "executor")[0]
+    if workers is not None and "workers" not in catalog.EXECUTORS.settings_of(name):
+        if workers != 1:
+            raise BadInput(f"one process has one worker: add --executor processes, or leave out --workers {workers}")
+    elif workers is not None:
+        if "workers" in given.settings["executor"]:
+            raise BadInput(
+                f"executor.workers is given twice: {given.settings['executor']['workers']!r} and {workers!r}"
+            )
+        given.settings["executor"]["workers"] = workers
     part = given.part("executor", executor)
     return catalog.EXECUTORS.build(part.pop("name"), **part)
 

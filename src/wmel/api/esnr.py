@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, check_outputs, run_and_load, store_for, when_changed
@@ -23,12 +23,13 @@ MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
 
 
+@o.verb
 def esnr(
     environment: o.Environment,
     models: o.Models = None,
     *old: Any,
     objective: o.Objective = None,
-    seeds: Annotated[int, o.Option("Of the fresh episodes and the noise.", "whole", ("--seed",))] = 0,
+    seeds: o.Seed = 0,
     parts: o.Settings = None,
     device: o.Device = None,
     rollout: o.Rollout = None,
@@ -134,7 +135,7 @@ def _as_before(model: Any, observations: Any, *rest: Any, **settings: Any) -> An
     """The function that was called `esnr` until 0.2."""
     from wmel.diagnostics.esnr.measure import esnr as esnr_of
 
-    warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=3)
+    warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=4)
     return esnr_of(model, observations, *rest, **settings)
 
 
@@ -146,8 +147,9 @@ def collector_of(entries: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[
     from wmel.training.checkpoints import read_card
 
     said = read_card(folders[0]).get("collect")
-    known = isinstance(said, dict) and isinstance(said.get("policy"), str | list | dict)
-    if not known or said["policy"] in ("all", "stored"):
+    if not isinstance(said, dict) or not isinstance(said.get("policy"), str | list | dict):
+        return {}
+    if said["policy"] in ("all", "stored"):
         return {}
     share, steps = said.get("epsilon"), said.get("episode_steps")
     found: dict[str, Any] = {"source": said["policy"]}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.api.options import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
@@ -23,15 +24,15 @@ KINDS = {
     "executor": catalog.EXECUTORS,
     "model": None,  # `rollout` and `device` of checkpoints
 }
-OF_MODEL = ("rollout", "device")
-METHODS = {  # what a live part must have
+METHODS = {  # what a live part of a kind has
     "environment": ("spec", "reset", "step"),
     "planner": ("plan",),
     "policy": ("act",),
-    "objective": ("reduction",),
+    "objective": ("name", "reduction"),
     "perturbation": ("strike",),
     "executor": ("__call__",),
 }
+OF_MODEL = ("rollout", "device")
 SIMPLE = (bool, int, float, str)
 BEYOND = {"planner": ("execute",)}  # settings of an arm that are written with its planner
 
@@ -43,22 +44,23 @@ class Given:
     settings: dict[str, dict[str, Any]]
     preset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
-    used: set[str] = field(default_factory=lambda: {"model", "executor"})  # kinds whose settings found their part
+    used: set[str] = field(default_factory=set)  # kinds whose settings found their part
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any] | None, preset: str | None = None, **own: Any) -> "Given":
-        """`settings` as {"planner.elites": 8}; `own` are settings with a parameter of their own, by kind."""
+    def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
+        """`settings` as {"planner.elites": 8} or texts; `own` are settings with a parameter of their own, by kind."""
         found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        for key, value in (settings or {}).items():
-            kind, dot, name = key.partition(".")
+        given = settings if isinstance(settings, Mapping) else setting_pairs(settings)
+        for key, value in given.items():
+            kind, dot, name = str(key).partition(".")
             if not dot or kind not in KINDS or not name:
                 raise BadInput(
                     f"a setting is written as KIND.NAME, such as planner.elites; got {key!r};"
                     f"{nearest(kind, KINDS, 'kinds:')}"
                 )
             found[kind][name] = value
-        for kind, given in own.items():
-            for name, value in given.items():
+        for kind, values in own.items():
+            for name, value in values.items():
                 if value is None:
                     continue
                 if name in found[kind]:
@@ -72,6 +74,7 @@ class Given:
         if isinstance(given, str | Mapping):
             name, own = name_and_settings(given, kind)
         else:
+            refuse_no_part(kind, given)
             name, own = self._object(kind, given)
         beside = self.settings[kind]
         twice = own.keys() & beside.keys()
@@ -88,6 +91,8 @@ class Given:
             raise BadInput(
                 f"the {kind} is an object, which has its settings: leave out {next(iter({**texts, **values}))}"
             )
+        if usual and kind == "planner":
+            self._check_with_preset(registry, name, usual, {**own, **values, **parsed})
         return {"name": name, **usual, **own, **values, **parsed, **extra}
 
     def _preset(self, kind: str, name: str, registry: Registry) -> dict[str, Any]:
@@ -98,14 +103,22 @@ class Given:
         wanted = {**self.preset.get(kind, {}), **self.preset.get(name, {})}
         return {key: value for key, value in wanted.items() if key in known}
 
+    def _check_with_preset(self, registry: Registry, name: str, usual: dict[str, Any], given: dict[str, Any]) -> None:
+        """Refuse settings that contradict those of the preset, which the message names."""
+        try:
+            registry.build(
+                name, **{**usual, **{key: one for key, one in given.items() if key not in BEYOND["planner"]}}
+            )
+        except BadInput as error:
+            theirs = {key: value for key, value in usual.items() if key not in given}
+            named = {key: value for key, value in theirs.items() if key in str(error)} or theirs
+            words = ", ".join(f"{key} = {value!r}" for key, value in named.items())
+            raise BadInput(f"{error}; the preset sets {words}") from error
+
     def _object(self, kind: str, part: Any) -> tuple[str, dict[str, Any]]:
         """A live part: as data where the catalogue makes the same of it, else by a name that stands for it."""
         registry = KINDS[kind]
         assert registry is not None
-        missing = [name for name in METHODS[kind] if not hasattr(part, name)]
-        if missing or isinstance(part, type):
-            lacks = "a class, not an object" if isinstance(part, type) else f"it has no `{missing[0]}`"
-            raise BadInput(f"{part!r:.60} is no {kind}: {lacks}")
         data = describe_environment(part) if kind == "environment" else registry.data_of(part)
         if data is not None:
             return name_and_settings(data, kind)
@@ -135,7 +148,12 @@ class Given:
 
     def _model(self, name: str | None, given: Any) -> dict[str, Any]:
         if isinstance(given, Mapping):
-            return dict(given)
+            own = given.get("name", name)
+            if not isinstance(own, str) or name not in (None, own):
+                raise BadInput(
+                    f"a model needs one name, as the key or as `name`; got {name!r} and {given.get('name')!r}"
+                )
+            return {**given, "name": own}
         if isinstance(given, Path) or (isinstance(given, str) and (Path(given).exists() or "/" in given)):
             folder = Path(given).parent if Path(given).name == "card.json" else Path(given)
             return {"name": name or folder.name, "checkpoint": str(folder)}
@@ -158,10 +176,23 @@ class Given:
 
     def study(self, data: Mapping[str, Any]) -> Study:
         """The study that entries make up; settings of a part that is not there are refused."""
+        self.refuse_unused("model", "executor")
+        return study_of(parse_study(data, objects=self.objects), self.objects)
+
+    def refuse_unused(self, *used_elsewhere: str) -> None:
+        """Refuse settings of kinds that no part was named of."""
         for kind, settings in self.settings.items():
-            if settings and kind not in self.used:
+            if settings and kind not in self.used | set(used_elsewhere):
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
-        return study_of(parse_study(data), self.objects)
+
+
+def refuse_no_part(kind: str, given: Any) -> None:
+    """Refuse an object that has not the methods of its kind."""
+    missing = [name for name in METHODS.get(kind, ()) if not hasattr(given, name)]
+    if isinstance(given, type):
+        raise BadInput(f"{given.__name__} is a class, and a {kind} is an object: make one of it")
+    if missing:
+        raise BadInput(f"{given!r:.80} is no {kind}: give a name, {{name, **settings}} or an object with {missing[0]}")
 
 
 def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:
@@ -174,7 +205,8 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
         raise BadInput(f"perturbation '{perturbation}' never strikes: give perturb_prob a share above 0")
     named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
-    part = data if isinstance(data, Mapping) and data.get("name") == "composite" else given.part("perturbation", data)
+    is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"
+    part = data if is_composite else given.part("perturbation", data)
     share = {} if probability is None else {"probability": float(probability)}
     return {**part, **share, **({} if step is None else {"step": step})}
 

@@ -1,10 +1,22 @@
 """What verbs share: their parameters, each with its help and its flags, stated once for Python and the command line."""
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+from wmel.closed_loop.run import EPISODES
+from wmel.errors import BadInput, nearest
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
+    "path": ("a path", (str, Path)),
+    "number": ("a number", Real),
+    "text": ("text", str),
+}
 Kind = Literal["text", "whole", "number", "flag", "path", "texts", "wholes", "numbers", "paths"]
 
 
@@ -17,11 +29,24 @@ class Option:
     flags: tuple[str, ...] = ()  # beside the one that is its name
     is_argument: bool = False
     metavar: str | None = None
+    names: tuple[str, ...] = ()  # kinds of parts whose names a shell completes it with
 
 
-Environment = Annotated[Any, Option("Environment; `wmel list environments` names them.", flags=("--env",))]
-Policy = Annotated[Any, Option("Policy or planner; `wmel list policies planners` names them.")]
-Planner = Annotated[Any, Option("Planner of every arm; `wmel list planners` names them.")]
+@dataclass(frozen=True)
+class SettingOf:
+    """A parameter that is a setting of a part: its help, type and limits are those of the part."""
+
+    kind: str
+    part: str
+
+
+Environment = Annotated[
+    Any, Option("Environment; `wmel list environments` names them.", flags=("--env",), names=("environments",))
+]
+Policy = Annotated[
+    Any, Option("Policy or planner; `wmel list policies planners` names them.", names=("policies", "planners"))
+]
+Planner = Annotated[Any, Option("Planner of every arm; `wmel list planners` names them.", names=("planners",))]
 Model = Annotated[
     Any, Option("A checkpoint folder, or a model of your own as package.module:object.  [default: the oracle]")
 ]
@@ -29,14 +54,21 @@ Models = Annotated[
     Any,
     Option("A checkpoint folder, or package.module:object; may be given several times.", "texts", ("--model",)),
 ]
-Objective = Annotated[Any, Option("What planners minimise; `wmel list objectives`.  [default: the environment's]")]
+Objective = Annotated[
+    Any,
+    Option("What planners minimise; `wmel list objectives`.  [default: the environment's]", names=("objectives",)),
+]
 Execute = Annotated[
     int | None, Option("Actions executed per plan; the rest starts the next.  [default: the whole plan]", "whole")
 ]
-Episodes = Annotated[int | None, Option("Episodes per seed.  [default: 30]", "whole")]
+Episodes = Annotated[
+    int | None, Option(f"Episodes per seed.  [default: {EPISODES}]", "whole", ("--episodes-per-point",))
+]
 Seeds = Annotated[Sequence[int] | int, Option("Seeds of the episodes, separated by commas.", "wholes", ("--seed",))]
+Seed = Annotated[int, Option("Seed of the fresh episodes and the noise.", "whole", ("--seed",))]
 Horizon = Annotated[
-    int | None, Option("Steps an episode may take.  [default: as many as the environment allows]", "whole")
+    int | None,
+    Option("Steps an episode may take.  [default: as many as the environment allows]", "whole", ("--episode-horizon",)),
 ]
 Criterion = Annotated[
     str | None,
@@ -47,7 +79,10 @@ Criterion = Annotated[
     ),
 ]
 Stop = Annotated[str | None, Option("What ends an episode early: success, or horizon for nothing.  [default: success]")]
-Perturbation = Annotated[Any, Option("What strikes; `wmel list perturbations` names them.  [default: env-default]")]
+Perturbation = Annotated[
+    Any,
+    Option("What strikes; `wmel list perturbations` names them.  [default: env-default]", names=("perturbations",)),
+]
 PerturbProb = Annotated[
     float | None,
     Option("Share of episodes that meet the perturbation.  [default: all, where one is named]", "number"),
@@ -57,11 +92,14 @@ PerturbStep = Annotated[
     Option("Step at which it strikes.  [default: sampled by each episode's seed, within the first half]", "whole"),
 ]
 Metrics = Annotated[
-    Sequence[str], Option("A metric to add, such as success@20; may be given several times.", "texts", ("--metric",))
+    Sequence[str],
+    Option(
+        "A metric to add, such as success@20; may be given several times.", "texts", ("--metric",), names=("metrics",)
+    ),
 ]
 DeadlineMs = Annotated[float | None, Option("Add the share of decisions made within this time.", "number")]
 Settings = Annotated[
-    Mapping[str, Any] | None,
+    Mapping[str, Any] | Sequence[str] | None,
     Option(
         "A setting of a part, such as planner.elites=8; may be given several times. `wmel list NAME` explains them.",
         "texts",
@@ -76,11 +114,25 @@ Rollout = Annotated[
 ]
 Output = Annotated[
     Path | str | None,
-    Option("Folder of the stored rows and results; the same command goes on from there.", "path", ("--out",)),
+    Option(
+        "Folder of what is stored and written, from which the same command goes on; where it is one record, a .json "
+        "file will do.",
+        "path",
+        ("--out",),
+    ),
 ]
-Record = Annotated[
-    Path | str | None,
-    Option("Write the record here (.json), or store rows and record in a folder.", "path", ("--out",)),
+Folder = Annotated[Path | str, Option("Folder of what is written.", "path", ("--out",))]
+Stored = Annotated[
+    Path | str,
+    Option("What wmel wrote: a record (.json) or the folder of a gap or study.", "path", is_argument=True),
+]
+Trainer = Annotated[Any, Option("Trainer; `wmel list trainers` names them.", is_argument=True, names=("trainers",))]
+PartName = Annotated[
+    str,
+    Option(
+        "Name of a part; `wmel list` has them. One of your own is package.module:object.",
+        is_argument=True,
+    ),
 ]
 Markdown = Annotated[Path | str | None, Option("Write the table here (Markdown).", "path")]
 Trajectories = Annotated[
@@ -88,11 +140,66 @@ Trajectories = Annotated[
     Option("Write every step here (.npz, or a folder of them): actions, states, observations, rewards.", "path"),
 ]
 Rewards = Annotated[bool, Option("Keep the reward of every step in the record.", "flag")]
-Executor = Annotated[Any, Option("serial, or processes; `wmel list executors`.")]
-Workers = Annotated[int | None, Option("Processes.  [default: as many as there are cores]", "whole")]
+Executor = Annotated[Any, Option("serial, or processes; `wmel list executors`.", names=("executors",))]
+Workers = Annotated[int | None, SettingOf("executor", "processes")]
+Anytime = Annotated[bool, Option("Add pairs until each gap is decided or the maximum is reached.", "flag")]
+Paper = Annotated[bool, Option("The documents' interval, and where there is one their rule, first.", "flag")]
 Rerun = Annotated[
     str | None,
     Option("Run cells again whose versions, code, weights or device changed.", metavar="changed"),
 ]
 Keep = Annotated[bool, Option("Let such cells stand.", "flag")]
 Quiet = Annotated[bool, Option("Show nothing but errors.", "flag")]
+
+
+def setting_pairs(texts: Any) -> dict[str, str]:
+    """KIND.NAME=VALUE texts as a mapping; one given twice is refused."""
+    found: dict[str, str] = {}
+    if texts is not None and not isinstance(texts, list | tuple):
+        raise BadInput(f'settings are {{"planner.elites": 8}}, or texts such as planner.elites=8; got {texts!r}')
+    for text in texts or ():
+        key, sign, value = str(text).partition("=")
+        if not sign:
+            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
+        if key.strip() in found:
+            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def verb(function: Verb) -> Verb:
+    """A decorator of verbs: arguments that it does not take, or lacks, are bad input with the nearest right name."""
+    signature = inspect.signature(function)
+    known = list(signature.parameters)
+
+    @functools.wraps(function)
+    def call(*values: Any, **given: Any) -> Any:
+        try:
+            bound = signature.bind(*values, **given)
+        except TypeError as error:
+            unknown = next((name for name in given if name not in known), None)
+            raise BadInput(_refusal(function.__name__, known, unknown, given) or f"{error}") from None
+        for name, value in bound.arguments.items():
+            _check_type(signature.parameters[name], value)
+        return function(*values, **given)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+def _check_type(parameter: inspect.Parameter, value: Any) -> None:
+    """Refuse the value of an option that is no path, number or text; of one that takes anything the verb judges."""
+    kind = getattr(parameter.annotation, "__origin__", Any)
+    option = getattr(parameter.annotation, "__metadata__", (None,))[0]
+    if kind is Any or not isinstance(option, Option) or (value is None and parameter.default is None):
+        return
+    word, types = ACCEPTED.get(option.kind, ("", object))
+    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
+        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
+
+
+def _refusal(verb: str, known: list[str], unknown: str | None, given: Mapping[str, Any]) -> str:
+    if unknown is None:
+        return ""
+    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
+    words = f"wmel.{verb} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
+    return f"{words};{nearest(unknown, known)}"

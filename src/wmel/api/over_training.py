@@ -23,6 +23,7 @@ from wmel.reports.terminal import table_lines
 from wmel.results import Result
 
 
+@o.verb
 def esnr_over_training(
     runs: Annotated[
         Sequence[Path | str],
@@ -32,16 +33,13 @@ def esnr_over_training(
     ],
     environment: o.Environment,
     *,
-    output: Annotated[
-        Path | str,
-        o.Option("Folder of the readings and over-training.html; the same command goes on.", "path", ("--out",)),
-    ],
+    output: o.Folder,
     beside: Annotated[
         Path | str | None,
         o.Option("CSV with run, updates and numbers (return, cpg) to draw and correlate.", "path"),
     ] = None,
     objective: o.Objective = None,
-    seeds: Annotated[int, o.Option("Of the fresh episodes and the noise.", "whole", ("--seed",))] = 0,
+    seeds: o.Seed = 0,
     parts: o.Settings = None,
     device: o.Device = None,
     rollout: o.Rollout = None,
@@ -52,7 +50,10 @@ def esnr_over_training(
     quiet: o.Quiet = False,
     **settings: Any,
 ) -> Result:
-    """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them."""
+    """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them.
+
+    OUTPUT holds the readings and over-training.html; the same command goes on from there.
+    """
     from wmel.api.esnr import collector_of
 
     with plotly_needed():
@@ -116,14 +117,18 @@ def esnr_over_training(
     )
 
 
+@o.verb
 def esnr_toy(
     *,
-    output: Annotated[Path | str, o.Option("Folder of toy.html and toy.md.", "path", ("--out",))],
+    output: o.Folder,
     speeds: Annotated[Sequence[float], o.Option("Launch speeds in m/s, separated by commas.", "numbers")] = (5.0, 6.0),
     seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb."""
+    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb.
+
+    Writes toy.html and toy.md.
+    """
     with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
         from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
     with plotly_needed():

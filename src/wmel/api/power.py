@@ -8,18 +8,21 @@ from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
 from wmel.stats.power import Design
 
+Rate = Annotated[float, o.Option("Success rate you expect of the oracle, and of the learned model.", "number")]
 
+
+@o.verb
 def power(
     *,
-    oracle: Annotated[float, o.Option("Success rate you expect of the oracle.", "number")],
-    learned: Annotated[float, o.Option("Success rate you expect of the model.", "number")],
+    oracle: Rate,
+    learned: Rate,
     paired: Annotated[bool, o.Option("Both arms run the same seeds.", "flag")] = False,
     phi: Annotated[float, o.Option("Correlation within a pair.", "number")] = 0.0,
     equivalence: Annotated[float | None, o.Option("Ask for equivalence within this margin.", "number")] = None,
     n: Annotated[int | None, o.Option("Episodes per arm you can afford.", "whole")] = None,
     half_width: Annotated[float | None, o.Option("Ask for an interval this narrow, +-.", "number")] = None,
     power: Annotated[float, o.Option("Probability of deciding.", "number")] = 0.8,
-    paper: Annotated[bool, o.Option("The documents' Agresti-Caffo interval first.", "flag")] = False,
+    paper: o.Paper = False,
 ) -> Result:
     """The episodes per arm a decision needs, by exact enumeration, and what n of them can find."""
     design = Design(oracle, learned, paired, phi, equivalence)

@@ -1,5 +1,6 @@
 """wmel.run: one policy in one environment, and its scorecard."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.files import write_atomically
+from wmel.parts import name_and_settings
 from wmel.reports.entries import scorecard_entry
 from wmel.reports.markdown import to_markdown_scorecard
 from wmel.reports.records import run_record, write_record
@@ -36,6 +38,7 @@ from wmel.schema import pooled
 RECORD = "run.json"
 
 
+@o.verb
 def run(
     environment: o.Environment = "maze_toy",
     policy: o.Policy = "tabular-world-model",
@@ -59,7 +62,7 @@ def run(
     rollout: o.Rollout = None,
     executor: o.Executor = "serial",
     workers: o.Workers = None,
-    output: o.Record = None,
+    output: o.Output = None,
     markdown: o.Markdown = None,
     rewards: o.Rewards = False,
     trajectories: o.Trajectories = None,
@@ -145,7 +148,7 @@ def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str,
     """Who acts, as entries of a study: a planner over the oracle or a model, or a policy."""
     models = given.models([model] if model is not None and model != "oracle" else None)
     scored = [] if objective is None else [given.part("objective", objective)]
-    name = policy["name"] if isinstance(policy, dict) else policy
+    name = name_and_settings(policy, "policy")[0] if isinstance(policy, Mapping) else policy
     acts = not isinstance(name, str) and hasattr(name, "act")
     if not acts and (not isinstance(name, str) or catalog.is_planner(name)):
         planner = given.part("planner", policy)
@@ -182,7 +185,7 @@ def stored_trajectories(store: Store, cells: Any) -> dict[str, np.ndarray]:
 
 
 def _policy_name(policy: Any) -> str:
-    return policy if isinstance(policy, str) else policy["name"] if isinstance(policy, dict) else type(policy).__name__
+    return name_and_settings(policy, "policy")[0] if isinstance(policy, str | Mapping) else type(policy).__name__
 
 
 def _figure(record: Any) -> Any:

@@ -1,7 +1,6 @@
 """wmel.show: a stored record, checked, and shown again from its rows."""
 
 from pathlib import Path
-from typing import Annotated
 
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
@@ -22,10 +21,9 @@ from wmel.results import Result
 RECORDS = (FILE, "run.json", "sweep.json", "esnr.json", "results.json")
 
 
+@o.verb
 def show(
-    record: Annotated[
-        Path | str, o.Option("A JSON file that `wmel run`, sweep, cpg, report or esnr wrote.", "path", is_argument=True)
-    ],
+    record: o.Stored,
     *,
     markdown: o.Markdown = None,
 ) -> Result:

@@ -31,24 +31,23 @@ from wmel.reports.terminal import esnr_lines, study_lines
 from wmel.results import Result
 
 
+@o.verb
 def study(
     study: Annotated[Any, o.Option("The study, as TOML.", "path", is_argument=True, metavar="FILE")],
     *,
-    output: Annotated[
-        Path | str | None, o.Option("Folder of its store.  [default: runs/<file name>]", "path", ("--out",))
-    ] = None,
+    output: o.Output = None,
     dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
     only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
     limit: Annotated[int | None, o.Option("The first so many cells.", "whole")] = None,
     executor: o.Executor = "serial",
     workers: o.Workers = None,
-    anytime: Annotated[bool, o.Option("Add pairs until each gap is decided.", "flag")] = False,
+    anytime: o.Anytime = False,
     rerun: o.Rerun = None,
     keep: o.Keep = False,
     device: o.Device = None,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Run what is missing of a study, and store it; called again it goes on."""
+    """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
     keep_freed_memory()
     whole = _study(study)
     folder = Path(output) if output is not None else Path("runs") / _name(study)
@@ -82,19 +81,18 @@ def study(
     )
 
 
+@o.verb
 def report(
-    folder: Annotated[Path | str, o.Option("The store of a study.", "path", is_argument=True)],
+    folder: o.Stored,
     *,
-    output: Annotated[
-        Path | str | None, o.Option("Folder of the report.  [default: that of the study]", "path", ("--out",))
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        o.Option("Judge the stored episodes by another criterion: 'reward>=0.8@sustained:5'.", flags=("--success",)),
-    ] = None,
+    output: o.Output = None,
+    criterion: o.Criterion = None,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Write results.json, report.md and report.html from the rows of a study; nothing is run."""
+    """Write results.json, report.md and report.html from the rows of a study; nothing is run.
+
+    They are written into its own folder unless OUTPUT is another. CRITERION judges the stored episodes anew.
+    """
     into = Path(folder if output is None else output)
     files = {name: into / name for name in ("results.json", "report.md", "report.html")}
     judged = None if criterion is None else Criterion.parse(criterion)
@@ -110,7 +108,8 @@ def report(
     return replace(result, files={"report": files["report.html"]}, failures=damaged, folder=into)
 
 
-def load(folder: Path | str) -> Result:
+@o.verb
+def load(folder: o.Stored) -> Result:
     """Any result of any verb: the folder of a store, or a record (.json)."""
     path = Path(folder)
     if path.is_file():
@@ -130,6 +129,8 @@ def _study(given: Any) -> Study:
         return given
     if isinstance(given, Mapping):
         return study_of(parse_study(given))
+    if not isinstance(given, str | Path):
+        raise BadInput(f"a study is a TOML file or a dict, got {given!r}")
     return study_of(read_study(Path(given)))
 
 

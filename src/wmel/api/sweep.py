@@ -1,6 +1,6 @@
 """wmel.sweep: one policy over the values of any settings, and the planning horizon that is enough."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +35,7 @@ PLAN_HORIZONS = (5, 10, 15, 20, 30)
 LISTS = {"environment": "environments", "planner": "planners", "policy": "policies", "objective": "objectives"}
 
 
+@o.verb
 def sweep(
     environment: o.Environment = "maze_toy",
     policy: o.Policy = "tabular-world-model",
@@ -42,7 +43,9 @@ def sweep(
     plan_horizons: Annotated[
         Sequence[int] | None,
         o.Option(
-            "Planning horizons, separated by commas.  [default: 5,10,15,20,30, unless --sweep is given]", "wholes"
+            f"Planning horizons, separated by commas.  [default: {','.join(map(str, PLAN_HORIZONS))}, unless --sweep "
+            "is given]",
+            "wholes",
         ),
     ] = None,
     sweep: Annotated[
@@ -56,16 +59,9 @@ def sweep(
     model: o.Model = None,
     objective: o.Objective = None,
     execute: o.Execute = None,
-    episodes: Annotated[
-        int | None, o.Option("Episodes per point.  [default: 30]", "whole", ("--episodes-per-point",))
-    ] = None,
+    episodes: o.Episodes = None,
     seeds: o.Seeds = 0,
-    horizon: Annotated[
-        int | None,
-        o.Option(
-            "Steps an episode may take.  [default: as many as the environment allows]", "whole", ("--episode-horizon",)
-        ),
-    ] = None,
+    horizon: o.Horizon = None,
     criterion: o.Criterion = None,
     stop: o.Stop = None,
     epsilon: Annotated[float, o.Option("Success a longer horizon must add to count as better.", "number")] = 0.01,
@@ -79,7 +75,7 @@ def sweep(
     rollout: o.Rollout = None,
     executor: o.Executor = "serial",
     workers: o.Workers = None,
-    output: o.Record = None,
+    output: o.Output = None,
     markdown: o.Markdown = None,
     quiet: o.Quiet = False,
 ) -> Result:
@@ -158,21 +154,25 @@ def sweep_points(results: Sequence[CellResult], names: Sequence[str]) -> list[Sw
         if one.run is not None:
             groups.setdefault(tuple(one.cell.labels[name] for name in names), []).append(one.run)
     points = [SweepPoint(dict(zip(names, at, strict=True)), pooled(runs)) for at, runs in groups.items()]
-    return sorted(points, key=lambda point: [(isinstance(at, str), at) for at in point.swept.values()])
+    return sorted(points, key=lambda point: [(at is not None, isinstance(at, str), at) for at in point.swept.values()])
 
 
 def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[int] | None) -> dict[str, Any]:
     """What is swept: label -> (kind, setting, values)."""
     found: dict[str, tuple[str, str, list[Any]]] = {}
+    if sweep is not None and not isinstance(sweep, Mapping):
+        raise BadInput(f'what is swept is a mapping such as {{"planner.elites": [4, 8]}}, got {sweep!r}')
     given = dict(sweep or {})
     if plan_horizons is not None or not given:
         if "planner.plan_horizon" in given:
             raise BadInput("planner.plan_horizon is given twice: by plan_horizons and by sweep")
         given["planner.plan_horizon"] = PLAN_HORIZONS if plan_horizons is None else plan_horizons
     for key, values in given.items():
-        kind, dot, name = key.partition(".")
+        kind, dot, name = str(key).partition(".")
         if not dot or kind not in LISTS or not name:
             raise BadInput(f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, LISTS, 'kinds:')}")
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
         values = list(values)
         if not values:
             raise BadInput(f"a sweep of {key} needs at least one value, got none")
@@ -192,8 +192,8 @@ def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]
         assert registry is not None
         if name in entry:
             raise BadInput(f"{kind}.{name} is given and swept: give one")
-        known = registry.settings_of(entry["name"])
-        parsed = [known[name].parsed(one) if isinstance(one, str) and name in known else one for one in values]
+        part = entry["name"]
+        parsed = [registry.parse(part, {name: one})[name] if isinstance(one, str) else one for one in values]
         entry[name] = {"sweep": parsed}
 
 

@@ -1,7 +1,12 @@
 """`wmel doctor`: what is installed, what is missing, and how to get it."""
 
+import json as json_format
+from typing import Any
 
-def doctor() -> None:
+from wmel.cli.list_parts import Json
+
+
+def doctor(json: Json = False) -> None:
     """Print versions, and for every extra what is present or how to install it."""
     import os
     import platform
@@ -10,19 +15,27 @@ def doctor() -> None:
     from wmel.reports.terminal import lines_of, table
 
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    print(f"wmel {version('wmel')}, Python {platform.python_version()}, {machine}")
+    versions = {"wmel": version("wmel"), "python": platform.python_version(), "machine": machine}
+    rows = [_row(requirement) for requirement in requires("wmel") or []]
+    if json:
+        print(json_format.dumps({**versions, "packages": rows}, indent=1))
+        return
+    print(f"wmel {versions['wmel']}, Python {versions['python']}, {machine}")
     packages = table("part", "package", "wanted", "installed")
-    incomplete = []
-    for requirement in requires("wmel") or []:
-        extra, package, wanted = _parsed(requirement)
-        found = _installed(package)
-        fits = found is not None and _fits(found, wanted)
-        if not fits and extra not in ("core", *incomplete):
-            incomplete.append(extra)
-        packages.add_row(extra, package, wanted, "missing" if found is None else found if fits else f"{found} (wrong)")
+    for row in rows:
+        wrong = "" if row["fits"] or row["installed"] is None else " (wrong)"
+        packages.add_row(row["part"], row["package"], row["wanted"], f"{row['installed'] or 'missing'}{wrong}")
     print(lines_of(packages))
-    for extra in incomplete:
+    for extra in dict.fromkeys(row["part"] for row in rows if not row["fits"] and row["part"] != "core"):
         print(f"extra '{extra}' is not complete: pip install 'wmel[{extra}]'{_caveat(extra)}")
+
+
+def _row(requirement: str) -> dict[str, Any]:
+    """What a requirement wants, what is installed, and whether that fits."""
+    part, package, wanted = _parsed(requirement)
+    found = _installed(package)
+    fits = found is not None and _fits(found, wanted)
+    return {"part": part, "package": package, "wanted": wanted, "installed": found, "fits": fits}
 
 
 def _parsed(requirement: str) -> tuple[str, str, str]:

@@ -1,14 +1,17 @@
 """Commands made from the verbs: options come from a verb's signature and from the settings of the catalogue's parts."""
 
 import inspect
+import os
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from wmel.api.options import Option
+from wmel.api.options import Option, SettingOf, setting_pairs
+from wmel.cli.completion import VARIABLE, names_of
 from wmel.errors import BadInput
 from wmel.parts import Registry, Setting
 
@@ -33,37 +36,49 @@ COMMON = {
 }
 
 
-def command_of(verb: Callable[..., Any], show: Callable[..., int], own: Mapping[str, Setting] | None = None) -> Any:
+@dataclass(frozen=True)
+class OwnSettings:
+    """Settings of a part that are options of a command."""
+
+    part: str  # such as trainer 'mlp'
+    settings: Mapping[str, Setting]
+
+    def value(self, name: str, typed: Any) -> Any:
+        """What was typed, as the part takes it."""
+        try:
+            return typed if isinstance(typed, bool) else self.settings[name].parsed(typed)
+        except BadInput as error:
+            raise BadInput(f"{self.part}: {error}") from error
+
+
+def command_of(verb: Callable[..., Any], show: Callable[..., int], own: OwnSettings | None = None) -> Any:
     """A command that calls a verb and hands its result to `show`; `own` are settings that are options of it alone."""
-    hints = typing.get_type_hints(verb, include_extras=True)
-    declared = {
-        name: (parameter, hints[name].__metadata__[0])
-        for name, parameter in inspect.signature(verb).parameters.items()
-        if name in hints and hasattr(hints[name], "__metadata__") and isinstance(hints[name].__metadata__[0], Option)
-    }
+    declared = _declared(verb)
+    parts = {} if own is None else dict.fromkeys(own.settings, own)
+    parts |= _settings_of_parameters(verb)
     settings = {name for name, (_, option) in declared.items() if "--set" in option.flags}
     short = {} if not settings else _short_flags(declared if own is None else {"environment": None})
 
     def call(**typed: Any) -> int:
         as_json, debug = typed.pop("json"), typed.pop("debug")
         given = {name: _value(name, declared[name][1], value) for name, value in typed.items() if name in declared}
+        beside = {f"{kind}.{one}": _text(one, typed[one]) for one, kind in _kinds(short) if typed.get(one) is not None}
         for name in settings:
-            beside = {f"{kind}.{one}": _text(one, typed.get(one)) for one, kind in _kinds(short) if typed.get(one)}
-            given[name] = _merge(_pairs(given.get(name)), beside)
+            given[name] = _merge(setting_pairs(given.get(name)), beside)
         if "sweep" in declared:
             given["sweep"] = _swept(given.get("sweep")) or None
         extra = {
-            name: value if isinstance(value, bool) else own[name].parsed(value)
+            name: parts[name].value(name, value)
             for name, value in typed.items()
-            if own and name in own and value is not None
+            if name in parts and name not in declared and value is not None
         }
         given = {name: value for name, value in given.items() if value is not None or declared[name][0].default is None}
         return show(verb, given | extra, as_json=as_json, debug=debug)
 
-    parameters = [_parameter(name, option, parameter.default) for name, (parameter, option) in declared.items()]
+    parameters = [_option_parameter(name, option, parameter.default) for name, (parameter, option) in declared.items()]
     parameters += [_setting_parameter(one) for one in short.values() if one.name not in declared]
-    parameters += [_setting_parameter(one) for one in (own or {}).values() if one.name not in declared]
-    parameters += [_parameter(name, option, False) for name, option in COMMON.items() if name not in declared]
+    parameters += [_setting_parameter(one.settings[name]) for name, one in parts.items() if name not in declared]
+    parameters += [_option_parameter(name, option, False) for name, option in COMMON.items() if name not in declared]
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     call.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -71,18 +86,43 @@ def command_of(verb: Callable[..., Any], show: Callable[..., int], own: Mapping[
     return call
 
 
+def _declared(verb: Callable[..., Any]) -> dict[str, tuple[inspect.Parameter, Option]]:
+    """The parameters of a verb that are options, with their declarations."""
+    marks = _marks(verb)
+    return {
+        name: (parameter, marks[name])
+        for name, parameter in inspect.signature(verb).parameters.items()
+        if isinstance(marks.get(name), Option)
+    }
+
+
+def _settings_of_parameters(verb: Callable[..., Any]) -> dict[str, OwnSettings]:
+    """The parameters of a verb that are settings of a part."""
+    from wmel.catalog import REGISTRIES
+
+    return {
+        name: OwnSettings(f"{mark.kind} '{mark.part}'", REGISTRIES[mark.kind].settings_of(mark.part))
+        for name, mark in _marks(verb).items()
+        if isinstance(mark, SettingOf)
+    }
+
+
+def _marks(verb: Callable[..., Any]) -> dict[str, Any]:
+    hints = typing.get_type_hints(verb, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+
+
 def _short_flags(declared: Mapping[str, Any]) -> dict[str, Setting]:
     """The flags of settings that a verb's parts have."""
-    from wmel.catalog import ENVIRONMENTS, PLANNERS
+    from wmel.catalog import REGISTRIES
 
-    registries: dict[str, Registry] = {"environment": ENVIRONMENTS, "planner": PLANNERS}
     names = {"environment": "environment", "planner": "planner", "policy": "planner"}
     kinds = dict.fromkeys(names[name] for name in declared if name in names)
     return {
         name: setting
         for kind in kinds
         for name in FLAGS[kind]
-        if (setting := _find(registries[kind], name)) is not None
+        if (setting := _find(REGISTRIES[kind], name)) is not None
     }
 
 
@@ -112,11 +152,33 @@ def _text(name: str, value: Any) -> str:
         raise BadInput(f"cannot read the layout {value}: {error}") from error
 
 
-def _parameter(name: str, option: Option, default: Any) -> inspect.Parameter:
+def _value(name: str, option: Option, typed: Any) -> Any:
+    if typed is None:
+        return None
+    if option.kind in ("wholes", "numbers"):
+        return split_numbers(typed, int if option.kind == "wholes" else float, f"--{name.replace('_', '-')}")
+    return list(typed) if KINDS[option.kind] in (list[str], list[Path]) else typed
+
+
+def _swept(texts: Any) -> dict[str, Any]:
+    pairs = setting_pairs(texts)
+    return {key: [part.strip() for part in value.split(",") if part.strip()] for key, value in pairs.items()}
+
+
+def _merge(settings: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
+    for key, value in beside.items():
+        if key in settings:
+            raise BadInput(f"{key} is given twice: {settings[key]!r} and {value!r}")
+    return settings | beside
+
+
+def _option_parameter(name: str, option: Option, default: Any) -> inspect.Parameter:
     kind = KINDS[option.kind]
     flags = (f"--{name.replace('_', '-')}", *option.flags)
     required = default is inspect.Parameter.empty
     how: dict[str, Any] = {"help": option.help}
+    if option.names and VARIABLE in os.environ:
+        how["autocompletion"] = names_of(*option.names)
     if option.metavar is not None:
         how["metavar"] = option.metavar
     elif option.kind in ("whole", "number"):
@@ -137,20 +199,6 @@ def _parameter(name: str, option: Option, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=annotation)
 
 
-def _main_first(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """A flag that is the usual one comes first: `--env` before `--environment`."""
-    usual = [flag for flag in flags if flag in ("--env", "--set", "--model", "--metric")]
-    return (*usual, *(flag for flag in flags if flag not in usual))
-
-
-def _shown_default(option: Option, default: Any) -> Any:
-    if default is inspect.Parameter.empty or default is None or default == () or default == {}:
-        return None
-    if option.kind in ("wholes", "numbers"):
-        return ",".join(f"{one:g}" for one in default) if isinstance(default, tuple | list) else str(default)
-    return default
-
-
 def _setting_parameter(setting: Setting) -> inspect.Parameter:
     """An option for a setting: its text is parsed by the part, which knows its type."""
     flag = "--" + {"source": "from"}.get(setting.name, setting.name.replace("_", "-"))
@@ -169,29 +217,6 @@ def _setting_parameter(setting: Setting) -> inspect.Parameter:
     )
 
 
-def _kind_word(setting: Setting) -> str:
-    members = [one for one in (typing.get_args(setting.kind) or (setting.kind,)) if one is not type(None)]
-    if typing.get_origin(setting.kind) is typing.Literal:
-        return "|".join(str(one) for one in members)
-    if any(typing.get_origin(one) is typing.Literal for one in members):
-        return "|".join(str(one) for member in members for one in typing.get_args(member))
-    return {int: "int", float: "float", str: "text"}.get(members[0], "list")
-
-
-def _plain(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-
-
-def _value(name: str, option: Option, typed: Any) -> Any:
-    if typed is None:
-        return None
-    if option.kind in ("wholes", "numbers"):
-        return split_numbers(typed, int if option.kind == "wholes" else float, f"--{name.replace('_', '-')}")
-    if option.kind in ("texts", "paths"):
-        return list(typed)
-    return typed
-
-
 def split_numbers(text: Any, kind: type, option: str) -> list[Any]:
     """The numbers of an option, separated by commas."""
     words = [word.strip() for word in str(text).split(",") if word.strip()]
@@ -204,28 +229,31 @@ def split_numbers(text: Any, kind: type, option: str) -> list[Any]:
         raise BadInput(f"{option} takes {named} separated by commas, got {str(text)[:80]!r}") from None
 
 
-def _pairs(texts: Any) -> dict[str, Any]:
-    """KIND.NAME=VALUE texts as a mapping; one given twice is refused."""
-    found: dict[str, Any] = {}
-    for text in texts or ():
-        key, sign, value = text.partition("=")
-        if not sign:
-            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
-        if key.strip() in found:
-            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
-        found[key.strip()] = value.strip()
-    return found
+def _main_first(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """A flag that is the usual one comes first: `--env` before `--environment`."""
+    usual = [flag for flag in flags if flag in ("--env", "--set", "--model", "--metric")]
+    return (*usual, *(flag for flag in flags if flag not in usual))
 
 
-def _swept(texts: Any) -> dict[str, Any]:
-    return {key: [part.strip() for part in value.split(",") if part.strip()] for key, value in _pairs(texts).items()}
+def _shown_default(option: Option, default: Any) -> Any:
+    if default is inspect.Parameter.empty or default is None or default == () or default == {}:
+        return None
+    if option.kind in ("wholes", "numbers"):
+        return ",".join(f"{one:g}" for one in default) if isinstance(default, tuple | list) else str(default)
+    return default
 
 
-def _merge(settings: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
-    for key, value in beside.items():
-        if key in settings:
-            raise BadInput(f"{key} is given twice: {settings[key]!r} and {value!r}")
-    return settings | beside
+def _kind_word(setting: Setting) -> str:
+    members = [one for one in (typing.get_args(setting.kind) or (setting.kind,)) if one is not type(None)]
+    if typing.get_origin(setting.kind) is typing.Literal:
+        return "|".join(str(one) for one in members)
+    if any(typing.get_origin(one) is typing.Literal for one in members):
+        return "|".join(str(one) for member in members for one in typing.get_args(member))
+    return {int: "int", float: "float", str: "text"}.get(members[0], "list")
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def _whole(text: Any) -> int:

@@ -5,19 +5,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wmel.cli.completion import complete_listed, names_of
+
 if TYPE_CHECKING:
     from wmel.parts import Part, Registry
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def list_parts(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Kinds of parts (environments, planners, ...) or one part, whose settings are explained."),
+        typer.Argument(
+            help="Kinds of parts (environments, planners, ...) or one part, whose settings are explained; one of your "
+            "own is package.module:object.",
+            autocompletion=complete_listed,
+        ),
     ] = None,
     env: Annotated[
-        str | None, typer.Option("--env", help="Show the defaults of a trainer in this environment.")
+        str | None,
+        typer.Option(
+            "--env",
+            help="Show the defaults of a trainer in this environment.",
+            autocompletion=names_of("environments"),
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the parts that can be named on the command line, or explain the settings of one."""
     from wmel.catalog import CATALOGUE
@@ -31,6 +44,8 @@ def list_parts(
             _print_kind(name, CATALOGUE[name], as_json=json)
         elif name in parts:
             _print_settings(name, parts[name][1], env, as_json=json)
+        elif ":" in name:
+            _print_settings(name, _registry_of(name), env, as_json=json)
         else:
             known = [*CATALOGUE, *parts] if names and len(names) == 1 else CATALOGUE
             words = nearest(name, known).partition(" known:")[0]
@@ -54,9 +69,11 @@ def _print_kind(kind: str, registry: "Registry", *, as_json: bool) -> None:
 
 
 def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json: bool) -> None:
+    from wmel.parts import Part
     from wmel.reports.terminal import lines_of, table
 
-    line, known = registry.parts[name], registry.settings_of(name)
+    line = registry.parts.get(name) or Part(name, "", "yours")
+    known = registry.settings_of(name)
     here = _defaults_in(name, registry, env)
     data = {
         one.name: {
@@ -79,6 +96,18 @@ def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json
         rows.add_row(setting, "required" if required else str(one["default"]), one["values"], one["meaning"])
     print(lines_of(rows))
     print(f"set them with --set {registry.kind}.{next(iter(known))}=VALUE, or as keys of its table in a study")
+
+
+def _registry_of(name: str) -> "Registry":
+    """The kind that package.module:object belongs to, by its methods; a planner where nothing tells it."""
+    from wmel import catalog
+    from wmel.api.given import METHODS, add_cwd_to_path
+    from wmel.parts import import_object
+
+    add_cwd_to_path()
+    found = import_object(name)
+    kinds = [kind for kind, methods in METHODS.items() if all(hasattr(found, method) for method in methods)]
+    return catalog.REGISTRIES[kinds[0] if kinds else "planner"]
 
 
 def _defaults_in(name: str, registry: "Registry", env: str | None) -> dict[str, Any]:

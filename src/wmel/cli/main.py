@@ -4,13 +4,19 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperCommand
 
+from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
-from wmel.errors import UnknownPart, WmelError
+from wmel.errors import BadInput, WmelError, nearest
+
+if TYPE_CHECKING:
+    from wmel.cli.generate import OwnSettings
 
 INTERRUPTED = 130
 LOOKS: dict[str, Any] = {
@@ -38,13 +44,27 @@ VERBS = {  # name -> the function behind it, and what it does
     "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
 }
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
+OPTIONS_OF_TRAIN = ("--env", "--environment", "--output", "--out", "--set", "--parts")  # whose value is no trainer
+SWITCHES = ("--quiet", "--json", "--debug")
 OWN_SETTINGS = {"esnr": "esnr", "esnr over-training": "esnr"}  # verbs whose options are those of a diagnostic
+
+
+class EachOnce(TyperCommand):
+    """A command that refuses an option given twice, unless it takes several values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for option in order:
+                if order.count(option) > 1 and not getattr(option, "multiple", False):
+                    raise BadInput(f"{'/'.join(option.opts)} is given twice{_values_of(option, args)}: give it once")
+        return super().parse_args(ctx, args)
 
 
 def main() -> None:
     """Run the command line; bad input is one line on standard error and exit code 2."""
     _open_closed_streams()
-    typed = _join_names(sys.argv[1:])
+    typed = typed_words(VERBS) if VARIABLE in os.environ else _join_names(sys.argv[1:])
     debug = "--debug" in typed
     try:
         code = app_for(typed)(typed or ["--help"], standalone_mode=False, prog_name="wmel")
@@ -74,7 +94,7 @@ def app_for(typed: list[str]) -> typer.Typer:
         if name != called:
             app.command(name, help=summary)(lambda: None)
             continue
-        app.command(name, epilog=EXAMPLES[name])(_command(name, target, typed))
+        app.command(name, cls=EachOnce, epilog=EXAMPLES[name])(_command(name, target, typed))
     return app
 
 
@@ -91,21 +111,36 @@ def _command(name: str, target: str, typed: list[str]) -> Callable[..., Any]:
     return command_of(verb, show_result, _own_settings(name, typed))
 
 
-def _own_settings(name: str, typed: list[str]) -> Mapping[str, Any] | None:
+def _own_settings(name: str, typed: list[str]) -> "OwnSettings | None":
     """The settings that are options of this call: those of its trainer, or of its diagnostic."""
     from wmel.catalog import DIAGNOSTICS, TRAINERS
+    from wmel.cli.generate import OwnSettings
 
     if name in OWN_SETTINGS:
-        return DIAGNOSTICS.settings_of(OWN_SETTINGS[name])
+        part = OWN_SETTINGS[name]
+        return OwnSettings(f"diagnostic '{part}'", DIAGNOSTICS.settings_of(part))
     if name != "train":
         return None
-    words = [word for word in typed[typed.index(name) + 1 :] if not word.startswith("-")]
-    try:
-        return TRAINERS.settings_of(words[0]) if words else {}
-    except UnknownPart:
-        if any(word in ("-h", "--help") for word in typed):
-            return {}
-        raise
+    trainer = trainer_of(typed)
+    if trainer is None or (VARIABLE in os.environ and not TRAINERS.has(trainer)):
+        return OwnSettings("trainer", {})
+    return OwnSettings(f"trainer '{trainer}'", TRAINERS.settings_of(trainer))
+
+
+def trainer_of(typed: list[str]) -> str | None:
+    """The trainer of a call of `train`, wherever it stands; None where there is none.
+
+    Which options take a value is not known before the trainer is: a name of the catalogue comes first, then a word
+    that follows no option.
+    """
+    from wmel.catalog import TRAINERS
+
+    after = typed[typed.index("train") + 1 :]
+    words = [(word, before) for word, before in zip(after, ["", *after], strict=False) if not word.startswith("-")]
+    free = [word for word, before in words if before not in OPTIONS_OF_TRAIN]
+    known = [word for word in free if TRAINERS.has(word)]
+    alone = [word for word, before in words if not before.startswith("-") or before in SWITCHES]
+    return next(iter([*known, *alone]), None)
 
 
 def show_result(verb: Callable[..., Any], given: dict[str, Any], *, as_json: bool, debug: bool) -> int:
@@ -137,16 +172,24 @@ def _version_option(
 
 def _words_of(error: Any, typed: list[str]) -> str:
     """What was typed wrong; an option that a trainer does not have is one of its settings that it does not have."""
-    option = getattr(error, "option_name", None)
-    words = [word for word in typed[1:] if not word.startswith("-")]
-    if option is None or typed[:1] != ["train"] or not words:
+    option, trainer = getattr(error, "option_name", None), trainer_of(typed) if typed[:1] == ["train"] else None
+    if option is None or trainer is None:
         return error.format_message()
     from wmel.catalog import TRAINERS
-    from wmel.parts import nearest
 
-    setting = option.lstrip("-").replace("-", "_")
-    known = nearest(setting, TRAINERS.settings_of(words[0]), "it takes")
-    return f"trainer '{words[0]}' has no setting '{setting}';{known}"
+    setting, known = option.lstrip("-").replace("-", "_"), TRAINERS.settings_of(trainer)
+    if setting in known:
+        return f"trainer '{trainer}': {error.format_message()}"
+    return f"trainer '{trainer}' has no setting '{setting}';{nearest(setting, known, 'it takes')}"
+
+
+def _values_of(option: Any, typed: list[str]) -> str:
+    """The values of an option that was given several times, in words; nothing for a flag."""
+    if getattr(option, "is_flag", False):
+        return ""
+    apart = [value for flag, value in pairwise(typed) if flag in option.opts]
+    joined = [word.partition("=")[2] for word in typed if word.partition("=")[0] in option.opts and "=" in word]
+    return f" ({' and '.join(map(repr, [*apart, *joined]))})"
 
 
 def _join_names(typed: list[str]) -> list[str]:

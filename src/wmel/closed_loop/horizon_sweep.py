@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from wmel.closed_loop.run import BenchmarkRunner
+from wmel.closed_loop.run import EPISODES, BenchmarkRunner
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Perturbation
@@ -16,8 +16,8 @@ def horizon_sweep(
     policy_at: Callable[[int], Policy],
     plan_horizons: Sequence[int],
     *,
-    episodes_per_point: int = 30,
-    episode_horizon: int = 80,
+    episodes_per_point: int = EPISODES,
+    episode_horizon: int | None = None,
     perturb_prob: float = 0.0,
     perturbation: Perturbation | None = None,
     seed: int = 0,
@@ -26,7 +26,10 @@ def horizon_sweep(
     timed_decisions: int = 100,
     progress: Callable[[float], None] = lambda finished: None,
 ) -> list[SweepPoint]:
-    """Run `policy_at(h)` for each planning horizon h, in increasing order."""
+    """Run `policy_at(h)` for each planning horizon h, in increasing order.
+
+    Without an `episode_horizon`, an episode may take as many steps as the environment allows.
+    """
     if not plan_horizons:
         raise BadInput("a sweep needs at least one planning horizon, got none")
     for plan_horizon in plan_horizons:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,4 +66,13 @@ class Trainer(Protocol):
     @classmethod
     def of_card(cls, described: dict[str, Any]) -> Self:
         """The trainer whose `blank` fits the weights of a checkpoint, by the model that its card describes."""
+        ...
+
+
+@runtime_checkable
+class LearnsFromStored(Protocol):
+    """A trainer that may learn from stored episodes alone, without their environment."""
+
+    def learns_from_stored(self) -> bool:
+        """Whether it does with these settings."""
         ...

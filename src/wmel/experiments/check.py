@@ -1,20 +1,16 @@
 """Refusing a study that cannot be run, before anything is spent: every part built, every model asked for one plan."""
 
-import sysconfig
-import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import wmel
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.cell import ORACLE, Cell, Diagnostic
 from wmel.contract.criterion import Criterion, held, stop_rule
 from wmel.contract.policy import Percept
 from wmel.control_suite import WITH_LEVELS
-from wmel.errors import BadInput, WmelError, described
+from wmel.errors import BadInput, WmelError, described, place_of
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -29,8 +25,6 @@ from wmel.randomness import Streams
 from wmel.schema import PLANNING
 
 STARTS = 2  # first states that a policy is tried in: one that breaks in all of them is broken
-OURS = Path(wmel.__file__).parent
-LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 def check_cells(cells: list[Cell], paths: ModelPaths, *, needs_criterion: bool) -> None:
@@ -148,7 +142,7 @@ def _try_one_plan(policy: Any, world: Any, cell: Cell) -> None:
         except Exception as error:
             errors.append(error)
     error = errors[-1]
-    raise BadInput(f"it breaks at its first decision: {described(error)}{_where(error)}") from error
+    raise BadInput(f"it breaks at its first decision: {described(error)}{place_of(error)}") from error
 
 
 def _decide(policy: Any, world: Any, seeds: np.ndarray, horizon: int | None) -> None:
@@ -158,11 +152,3 @@ def _decide(policy: Any, world: Any, seeds: np.ndarray, horizon: int | None) -> 
     percept = Percept(world.observe(states), world.goals(states), states, last, steps).visible_to(policy.reads)
     memory = policy.observe(percept, None)
     policy.act(percept, memory, Streams(seeds, np.zeros(len(seeds), np.int64)))
-
-
-def _where(error: BaseException) -> str:
-    """The place in the user's own code that broke, where there is one."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith((str(OURS), *LIBRARIES, "<")):
-            return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
-    return ""

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from wmel.errors import WmelError, described
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -42,6 +42,7 @@ def attempted(work: Callable[[Job], Result], job: Job) -> Result | Failure:
         return Failure(described(error))
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class Serial:
     """One job after the other."""
@@ -58,6 +59,7 @@ class Serial:
             yield job, attempted(work, job)
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class Processes:
     """Jobs are shared out over processes, each on one thread."""

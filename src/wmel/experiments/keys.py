@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES
@@ -10,6 +10,7 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.parts import Registry, nearest
 from wmel.training.data import TRAINING
+from wmel.values import NONE
 
 
 def _episode_seed(seed: int) -> int:
@@ -51,6 +52,20 @@ class PartKeys(Keys):
             return {"name": self.name, "given": True, **self.settings}
         return self.registry.spec(self.name, self.settings).key_data
 
+    @property
+    def checked(self) -> None:
+        """Refuse settings that contradict each other, where a part is built from its settings alone."""
+        _ = self.part
+
+
+class BuiltFromSettings(PartKeys):
+    """A part that needs nothing but its settings: it is built once, to be refused where it stands."""
+
+    @property
+    def checked(self) -> None:
+        if not self.given:
+            self.registry.spec(self.name, self.settings).build()
+
 
 class EnvironmentKeys(PartKeys):
     registry = catalog.ENVIRONMENTS
@@ -63,21 +78,27 @@ def environment_part(given: str | dict[str, Any] | None) -> dict[str, Any] | Non
     return catalog.ENVIRONMENTS.spec(*catalog.name_and_settings(given, "environment")).key_data
 
 
-class PlannerKeys(PartKeys):
+class PlannerKeys(BuiltFromSettings):
     registry = catalog.PLANNERS
 
-    execute: Whole | None = None
+    execute: Annotated[Whole | None, BeforeValidator(lambda given: None if given == NONE else given)] = None
 
 
 class PolicyKeys(PartKeys):
     registry = catalog.POLICIES
+
+    @property
+    def part(self) -> dict[str, Any]:
+        if catalog.PLANNERS.has(self.name) and not self.registry.has(self.name):
+            raise BadInput(f"'{self.name}' is a planner: write it as a [[planners]] table")
+        return super().part
 
 
 class ObjectiveKeys(PartKeys):
     registry = catalog.OBJECTIVES
 
 
-class DiagnosticKeys(PartKeys):
+class DiagnosticKeys(BuiltFromSettings):
     registry = catalog.DIAGNOSTICS
 
     environment: str | dict[str, Any] | None = None  # where it is read; none: in every environment of the study
@@ -97,14 +118,26 @@ class PerturbationKeys(PartKeys):
 
     @property
     def part(self) -> dict[str, Any] | None:
-        if self.name is None or self.probability == 0:
+        if self.name is None:
+            if self.model_fields_set or self.settings:
+                first = next(iter({**self.settings, **dict.fromkeys(sorted(self.model_fields_set))}))
+                raise BadInput(
+                    f"a perturbation needs a name, and only {first} is given;{nearest('', catalog.PERTURBATIONS.parts)}"
+                )
             return None
         if self.given:
             return {"name": self.name, "given": True, **self.settings}
         data = catalog.perturbation_data({"name": self.name, **self.settings} if self.settings else self.name)
+        if self.probability == 0:
+            return None
         if data["name"] == "composite":
             return data
         return catalog.PERTURBATIONS.spec(*catalog.name_and_settings(data, "perturbation")).key_data
+
+    @property
+    def checked(self) -> None:
+        if self.part is not None:
+            catalog.perturbation(self.part)
 
 
 class CriterionKeys(Keys):
@@ -117,6 +150,10 @@ class CriterionKeys(Keys):
         if self.criterion is not None and self.success is not None:
             raise ValueError("criterion and success are the same setting: give one")
         return self
+
+    @property
+    def checked(self) -> None:
+        _ = self.text
 
     @property
     def text(self) -> str | None:

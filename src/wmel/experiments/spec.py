@@ -2,7 +2,7 @@
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from wmel.analysis.scorecard import metric_texts
+from wmel.analysis.scorecard import metric, metric_texts
 from wmel.errors import BadInput, WmelError
 from wmel.experiments.keys import (
     SEED,
@@ -29,6 +29,7 @@ from wmel.experiments.keys import (
 
 __all__ = ["MOST", "SEED", "Entry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
+GIVEN = "given"  # marks a live part, which its name stands for
 MOST = 100_000  # cells a study may spread out to
 
 
@@ -81,11 +82,6 @@ DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
     "criteria": [{}],
     "diagnostics": [],
 }
-KEY_OF_PART = {  # the property that must hold of an entry by itself
-    **dict.fromkeys(("environments", "planners", "policies", "objectives", "perturbations", "diagnostics"), "part"),
-    "criteria": "text",
-    "models": "checked",
-}
 
 
 def read_study(path: Path) -> StudySpec:
@@ -101,12 +97,19 @@ def read_study(path: Path) -> StudySpec:
     return parse_study(data, text, path)
 
 
-def parse_study(data: Mapping[str, Any], text: str = "", path: Path | None = None) -> StudySpec:
-    """The study of a dict; `path` is what messages name and what its paths are relative to."""
+def parse_study(
+    data: Mapping[str, Any], text: str = "", path: Path | None = None, objects: Container[str] = ()
+) -> StudySpec:
+    """The study of a dict; `path` is what messages name and what its paths are relative to.
+
+    `objects` are the names of live parts: only those may be marked as `given`.
+    """
     where = path
+    if not isinstance(data, Mapping):
+        raise BadInput(f"a study is a TOML file or a dict, got {_shown(data)}")
     top = {key: value for key, value in data.items() if key not in LISTS}
     study = _checked(StudyKeys, top, where, "")
-    lists = {name: _entries(data.get(name, DEFAULT_ENTRIES.get(name)), name, where) for name in LISTS}
+    lists = {name: _entries(data.get(name, DEFAULT_ENTRIES.get(name)), name, where, objects) for name in LISTS}
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _act_by_themselves(lists["models"])):
         raise BadInput(f"{_at(where, 'planners')}at least one is needed")
     for entry in lists["models"]:
@@ -121,11 +124,10 @@ def parse_study(data: Mapping[str, Any], text: str = "", path: Path | None = Non
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{_at(where, 'models')}two are called '{name}'")
-    for metric in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
-        _tried(_at(where, "metrics"), lambda metric=metric: metric(metric))
-    for name, entries in lists.items():
-        for entry in entries:
-            _tried(_at(where, entry.place), lambda e=entry, n=name: getattr(e.keys, KEY_OF_PART[n]))
+    for text in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
+        _tried(_at(where, "metrics"), lambda text=text: metric(text))
+    for entry in (entry for entries in lists.values() for entry in entries):
+        _tried(_at(where, entry.place), lambda entry=entry: entry.keys.checked)
     return StudySpec(study, path=where or Path("study"), text=text, **lists)
 
 
@@ -151,13 +153,16 @@ def _tried(where: str, work: Callable[[], Any]) -> Any:
         raise type(error)(f"{where}{error}") from error
 
 
-def _entries(given: Any, name: str, path: Path | None) -> list[Entry]:
+def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[Entry]:
     if given is None:
         raise BadInput(f"{_at(path, name)}at least one is needed")
     if name == "objectives" and isinstance(given, list):
         given = [{"name": one} if isinstance(one, str) else one for one in given]
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadInput(f"{_at(path, name)}write each as a [[{name}]] table, got {_shown(given)}")
+    for place, one in enumerate(given):
+        if GIVEN in one and one.get("name") not in objects:
+            raise BadInput(f"{_at(path, f'{name}[{place}]')}'{one.get('name')}' has no setting '{GIVEN}'")
     if not given and DEFAULT_ENTRIES.get(name) != []:
         raise BadInput(f"{_at(path, name)}at least one is needed")
     return [

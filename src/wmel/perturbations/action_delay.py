@@ -6,11 +6,12 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Delivery
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.perturbations.hold_next_actions import idle_actions
 from wmel.perturbations.window import Unchanged
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class ActionDelay(Unchanged):
     """From its step on every action waits in a line of `steps`; until the first arrives, the idle action runs."""

@@ -6,11 +6,12 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class DropNextActions(Unchanged):
     """Take the next k actions out of the plan in force; where none is left, the policy decides again."""

@@ -8,7 +8,7 @@ import numpy as np
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Moment
 from wmel.errors import BadInput
-from wmel.parts import Meaning, check_settings, setting
+from wmel.parts import Meaning, check_settings, refuse_unknown_settings, setting
 from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
 
@@ -22,6 +22,7 @@ def idle_actions(environment: Environment, count: int, name: str) -> np.ndarray:
     return np.repeat(np.asarray(environment.spec.idle)[None], count, axis=0)
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class HoldNextActions(Unchanged):
     """Unlike a drop, time passes: the next k actions of the plan are replaced, the rest of it follows."""

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams, normals
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class ObservationNoise(Unchanged):
     """Independent noise of deviation sigma on every component at every step of the window."""

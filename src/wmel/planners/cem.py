@@ -16,12 +16,13 @@ from wmel.contract.planner import (
     WarmStart,
 )
 from wmel.errors import require
-from wmel.parts import accept_old_names, check_settings, setting
+from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
 from wmel.planners.search import Knots as Line
 from wmel.planners.search import Refinement, elites
 
 
 @accept_old_names(horizon="plan_horizon")
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class CEM:
     """Normal samples kept inside a Box, or a probability per Finite action; the best of all iterations is the plan."""

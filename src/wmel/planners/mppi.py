@@ -16,12 +16,13 @@ from wmel.contract.planner import (
     Smoothing,
     WarmStart,
 )
-from wmel.parts import accept_old_names, check_settings, setting
+from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
 from wmel.planners.search import Knots as Line
 from wmel.planners.search import Refinement
 
 
 @accept_old_names(horizon="plan_horizon")
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class MPPI:
     """Every candidate counts by exp(-(cost - lowest) / (temperature * spread of the costs)).

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from wmel.arrays import as_like
 from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
 from wmel.contract.planner import Knots as KnotsSetting
-from wmel.parts import accept_old_names, check_settings
+from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings
 from wmel.planners.search import Knots, cheapest, uniform_actions, with_remainder
 
 
 @accept_old_names(horizon="plan_horizon")
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class RandomShooting:
     """Draw sequences uniformly and keep the cheapest."""

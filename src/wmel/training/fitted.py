@@ -95,7 +95,7 @@ class FittedTrainer(ABC):
         }
         return replace(self, **usual)
 
-    def _collection_defaults(self, policy: str) -> dict[str, Any]:
+    def _collection_defaults(self, policy: str | list | dict) -> dict[str, Any]:
         """What collecting comes to; settings that the policy has no use for are refused."""
         if policy == STORED:
             if self.epsilon is not None or self.episode_steps is not None:

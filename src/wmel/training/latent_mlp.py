@@ -14,7 +14,7 @@ from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.models.imagine import step_by_step
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.parts import able, setting
+from wmel.parts import able, refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, gives_reward, network_input, windows_of
 from wmel.training.evaluate import observation_errors, reward_errors
@@ -26,6 +26,7 @@ CONTROL = {"collect": "random", "epochs": 80, "batch": 256, "learning_rate": 6e-
 GRID = {"collect": ALL, **FIT_OF_GRIDS}
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True, kw_only=True)
 class LatentMLPTrainer(FittedTrainer):
     """Four networks that imagine windows of episodes in a latent; an epoch sees each transition `window` times."""

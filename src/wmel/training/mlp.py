@@ -13,7 +13,7 @@ from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.trainer import Trained
 from wmel.errors import require
 from wmel.models.mlp import MLP, MLPModel
-from wmel.parts import able, setting
+from wmel.parts import able, refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, network_input
 from wmel.training.evaluate import observation_errors
@@ -44,6 +44,7 @@ def set_scale(network: nn.Module, name: str, numbers: np.ndarray) -> None:
     getattr(network, f"{name}_scale").copy_(torch.as_tensor(numbers.std(axis=0).clip(SMALLEST_SCALE)))
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True, kw_only=True)
 class MLPTrainer(FittedTrainer):
     """The documents' settings by default: absolute next observation, 64-64; `delta` also scales inputs and outputs."""

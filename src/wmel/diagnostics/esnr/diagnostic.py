@@ -17,7 +17,7 @@ from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
-from wmel.parts import setting
+from wmel.parts import refuse_unknown_settings, setting
 from wmel.policies.mixture import PolicyShare, acting_itself, exploration, policy_shares
 from wmel.policies.planning import adapted_model
 
@@ -26,6 +26,7 @@ BY_PAPER = ("actions", "credit", "baseline")  # which the paper fixes
 SETTINGS = tuple(one.name for one in fields(EsnrSettings))
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class EsnrDiagnostic(EsnrSettings):
     """Where a model is asked and by which estimators, beside the settings of the estimators."""

@@ -10,7 +10,7 @@ import numpy as np
 from wmel.arrays import Array, as_like, namespace_of, one_hot
 from wmel.contract.environment import Box, Finite, Space
 from wmel.errors import BadInput, require
-from wmel.parts import accept_old_names, check_settings, setting
+from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
 from wmel.randomness import Streams, normals
 
 Credit = Literal["reward_to_go", "full_return", "paper"]
@@ -24,6 +24,7 @@ CEM = ("population", "elites", "temperature", "normalize_returns", "raw_elite_me
 
 
 @accept_old_names(horizon="plan_horizon")
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class EsnrSettings:
     """Settings of the estimators; `sigma` is in halves of the action range (in the model's units without a range)."""

@@ -130,12 +130,13 @@ LEARNING = tuple(
 )  # settings that have no use here
 
 
-def converted(
-    path: Path, environment: Environment, device: torch.device, *, half: bool = False, decoder_steps: int = 5_000
-) -> Trained:
-    """The network of a file in either published layout, for an environment as wide as the one it learned in."""
+def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> Trained:
+    """The network of a file in either published layout, for an environment as wide as the one it learned in.
+
+    `finishing` are settings of the trainer: `decoder_steps` and `half`.
+    """
     network = read_official(path)
-    settings = TDMPC2Trainer(_size(network, path, environment), decoder_steps=decoder_steps, half=half)
+    settings = TDMPC2Trainer(_size(network, path, environment), **finishing)
     weights = {name: value.to(device) for name, value in network.state_dict().items()}
     with limited_to(settings.threads), enough_memory(settings, playing=False):
         return measured(

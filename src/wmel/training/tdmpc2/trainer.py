@@ -9,7 +9,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 if TYPE_CHECKING:
     from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
@@ -22,6 +22,7 @@ PLAYING = ("envs", "updates_per_step", "seed_steps")  # settings that stored epi
 PLACES = ("data", "device", "checkpoints")  # what is learned from, where, and what is kept: not how
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class TDMPC2Trainer:
     """Trained online in batched MuJoCo, or offline from the episodes another training kept."""
@@ -74,6 +75,9 @@ class TDMPC2Trainer:
         from wmel.training.tdmpc2.resume import spaced_updates
 
         return spaced_updates(self.updates, self.checkpoints)
+
+    def learns_from_stored(self) -> bool:
+        return self.data is not None
 
     def resolve(self, environment: Environment) -> Self:
         from wmel.training.tdmpc2.online import rewarded_actions

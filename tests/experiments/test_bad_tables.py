@@ -1,0 +1,69 @@
+"""Tables of a study that cannot be: refused with their place and the offending value."""
+
+import pytest
+
+from tests.experiments.studies import MAZE, written
+from wmel import catalog
+from wmel.errors import BadInput
+from wmel.experiments.expand import study_of
+from wmel.experiments.spec import parse_study, read_study
+
+PLUGIN = """
+class Draws:
+    warm_start, plan_horizon, evaluations = False, 3, 3
+    def __init__(self, draws=3):
+        if draws < 1:
+            raise ValueError("too few draws")
+    def plan(self, problem, previous): ...
+"""
+PERTURBED = f"{MAZE}\n[[perturbations]]\n"
+BAD = {  # what -> study, its place, the offending word
+    "a setting too many": (f'{PERTURBED}name="composite"\nparts=["drop-next-2"]\nk=3', "perturbations[0]", "'k'"),
+    "a composite of nothing": (f'{PERTURBED}name="composite"', "perturbations[0]", "None"),
+    "a composite of no list": (f'{PERTURBED}name="composite"\nparts=3', "perturbations[0]", "3"),
+    "a composite of an empty list": (f'{PERTURBED}name="composite"\nparts=[]', "perturbations[0]", "[]"),
+    "a strength without a name": (f"{PERTURBED}k=2", "perturbations[0]", "k"),
+    "a probability without a name": (f"{PERTURBED}probability=0.5", "perturbations[0]", "probability"),
+    "what never strikes is checked too": (
+        f'{PERTURBED}name="drop-next"\nprobability=0.0\nkk=3', "perturbations[0]", "'kk'"
+    ),
+    "a live environment": (MAZE.replace('"maze_toy"', '"maze_toy"\ngiven = true'), "environments[0]", "'given'"),
+    "a live planner": (f"{MAZE}given = true", "planners[0]", "'given'"),
+    "a live model": (f'{MAZE}[[models]]\nname = "m"\ngiven = true', "models[1]", "'given'"),
+    "settings that contradict each other": (
+        f'{MAZE}[[planners]]\nname = "cem"\ncandidates = 4\nelites = 9', "planners[1]", "got 9"
+    ),
+    "a planner among policies": (f'{MAZE}[[policies]]\nname = "cem"', "policies[0]", "[[planners]]"),
+    "a constructor raises": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = 0', "planners[1]", "foreign.py"),
+    "the type of a default": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = "x"', "planners[1]", "'x'"),
+    "none where it is no value": (f'{MAZE}[[planners]]\nname = "cem"\niterations = "none"', "planners[1]", "'none'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "place", "offending"), BAD.values(), ids=list(BAD))
+def test_a_table_that_cannot_be_is_refused_with_its_place(tmp_path, monkeypatch, text, place, offending):
+    (tmp_path / "foreign.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = written(tmp_path, text)
+    with pytest.raises(BadInput) as refused:
+        read_study(path)
+    assert f"{path}: {place}" in str(refused.value) and offending in str(refused.value)
+
+
+def test_none_can_be_written_and_swept():
+    planner = {"name": "cem", "elites": {"sweep": ["none", 2]}, "execute": "none"}
+    spec = parse_study({"name": "x", "environments": [{"name": "maze_toy"}], "planners": [planner]})
+    assert [entry.keys.part for entry in spec.planners] == [{"name": "cem"}, {"name": "cem", "elites": 2}]
+    assert {cell.arm.execute for cell in study_of(spec).cells} == {None}
+
+
+@pytest.mark.parametrize("study", [None, 3, ["x"]])
+def test_what_is_no_table_is_no_study(study):
+    with pytest.raises(BadInput):
+        parse_study(study)
+
+
+@pytest.mark.parametrize("name", [3, None, ["success_rate"]])
+def test_a_metric_is_a_name(name):
+    with pytest.raises(BadInput):
+        catalog.metric(name)
