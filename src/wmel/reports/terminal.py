@@ -122,12 +122,16 @@ def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
 
 
 def study_lines(record: StudyRecord) -> list[str]:
-    """Every gap of a study in a line, and what is not there."""
+    """Every gap of a study in a line, arms without an oracle in one each, and what is not there."""
     lines = []
     for entry in record.comparisons:
         for model, gap in entry.gaps.items():
             interval = f"[{gap.gap_ci_low:+.3f}, {gap.gap_ci_high:+.3f}]"
             lines.append(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {gap.verdict}")
+    for entry in record.uncompared:
+        for arm, card in entry.scorecards.items():
+            success = estimate_from(card.estimates["success_rate"])
+            lines.append(f"{entry.name} {arm}: success {number(success)} {bounds(success)}")
     lines.append(f"{record.episodes} episodes; {len(record.missing)} cells not whole, {len(record.refused)} refused")
     return [*lines, *(f"  {line}" for line in record.refused)]
 
