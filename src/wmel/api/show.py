@@ -1,10 +1,12 @@
 """wmel.show: a stored record, checked, and shown again from its rows."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
+from wmel.api.sweep import draw_sweep
 from wmel.errors import BadInput, BadRecord
 from wmel.files import write_atomically
 from wmel.reports.compare_envelope import ComparisonRecord
@@ -80,5 +82,6 @@ def shown_record(path: Path) -> Result:
     curve = recorded_sweep(record)
     rows = [{**(point.swept or {"plan_horizon": point.plan_horizon}), "success": point.scorecard.success_rate}
             for point in record.points]  # fmt: skip
-    text = to_markdown_horizon_sweep(curve)
-    return Result(answer_of_sweep(record), rows, record, sweep_lines(record, curve), markdown=lambda: text)
+    text, lines = to_markdown_horizon_sweep(curve), sweep_lines(record, curve)
+    draw = partial(draw_sweep, record)
+    return Result(answer_of_sweep(record), rows, record, lines, draw=draw, markdown=lambda: text)

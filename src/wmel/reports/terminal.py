@@ -8,6 +8,7 @@ from rich.table import Table
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
+from wmel.contract.labels import label_words
 from wmel.reports.compare_envelope import ComparisonRecord, DeltaEntry, UnmatchedEntry
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
@@ -80,7 +81,7 @@ def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
         steps, compute = card["average_steps_to_success"], card["average_compute_per_decision"]
         at = list(point.swept.values()) or [point.plan_horizon]
         costs = number(steps, 1), number(latency), bounds(latency), number(compute, 1)
-        rows.add_row(*map(str, at), number(success), bounds(success), *costs)
+        rows.add_row(*map(label_words, at), number(success), bounds(success), *costs)
     points = f"{metadata.episodes_per_point} episodes per point of at most {metadata.episode_horizon} steps"
     lines = [f"{points}: {setting_words(metadata)}", lines_of(rows)]
     if "plan_horizon" not in swept:
