@@ -1,7 +1,7 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
 from wmel.analysis.verdict import shown
-from wmel.contract.labels import label_value
+from wmel.contract.labels import label_words
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.study_cells import (
     Cell,
@@ -58,7 +58,7 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
     rows = tuple(
         (
             Cell(arm),
-            *(Cell(str(label_value(own.get(arm, {}).get(label, "")))) for label in labels),
+            *(Cell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
             metric_cell(card, "success_rate"),
             metric_bounds(card, "success_rate"),
             *(metric_cell(card, name, digits) for name, digits in metrics.values()),
