@@ -125,12 +125,22 @@ class Arms:
 
 
 @dataclass(frozen=True, eq=False)
+class StudySetting:
+    """What the arms of one setting share, and what is swept of each of them."""
+
+    name: str
+    labels: Mapping[str, Any]
+    arm_labels: Mapping[str, Mapping[str, Any]]  # of each arm, beside those of the setting
+    bases: Mapping[str, str]  # name of each arm without what is swept, where it is known
+    sweeps: Mapping[str, str]  # label -> the setting it is of: `planner.elites`
+    parts: Mapping[str, Any]  # by kind
+
+
+@dataclass(frozen=True, eq=False)
 class StudyComparison:
     """One setting of a study: its arms over all seeds, and each retrained model on its own."""
 
-    name: str
-    labels: Mapping[str, Any]  # of the setting
-    arm_labels: Mapping[str, Mapping[str, Any]]  # of each model, where it was swept
+    setting: StudySetting
     arms: Arms
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
@@ -143,28 +153,40 @@ class StudyComparison:
 
 
 @dataclass(frozen=True, eq=False)
+class UncomparedArms:
+    """Arms that no oracle was run beside, each over all its seeds: policies, and models that act by themselves."""
+
+    setting: StudySetting
+    runs: Mapping[str, Run]
+
+
+@dataclass(frozen=True, eq=False)
 class Compared:
-    """The comparisons of a study, and what could not be compared."""
+    """The comparisons of a study, the arms without one, and what could not be compared."""
 
     comparisons: list[StudyComparison]
     refused: list[str]
+    uncompared: list[UncomparedArms] = field(default_factory=list)
 
 
 def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> Compared:
-    """Every setting whose oracle has rows, in the order of the cells."""
-    comparisons, refused = [], []
+    """Every setting with rows, in the order of the cells: compared where its oracle has rows."""
+    comparisons, refused, uncompared = [], [], []
     groups = _by(results, lambda cell: cell.setting, floor=False)
     floors = _by(results, lambda cell: cell.world, floor=True)
     for group in groups.values():
         beneath = floors.get(group[0].cell.world, [])
         try:
-            made = _comparison(group, beneath, refused, anytime=anytime)
+            if any(one.cell.arm.name == ORACLE and one.run is not None for one in group):
+                comparisons.append(_comparison(group, beneath, refused, anytime=anytime))
+            else:
+                uncompared += _uncompared(group, beneath)
         except BadInput as error:
             refused.append(f"{_name(group[0])}: {error}")
-            continue
-        if made is not None:
-            comparisons.append(made)
-    return Compared(comparisons, refused)
+    reached = {one.cell.world for group in groups.values() for one in group if one.run is not None}
+    for world, floor in floors.items():
+        uncompared += [] if world in reached else _uncompared(floor, [])
+    return Compared(comparisons, refused, uncompared)
 
 
 def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: bool) -> dict[str, list[CellResult]]:
@@ -178,10 +200,8 @@ def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: boo
 
 def _comparison(
     group: list[CellResult], beneath: list[CellResult], refused: list[str], *, anytime: bool
-) -> StudyComparison | None:
+) -> StudyComparison:
     oracles = {one.cell.seed: one.run for one in group if one.cell.arm.name == ORACLE and one.run is not None}
-    if not oracles:
-        return None
     learned, retrained = {}, {}
     for arm in dict.fromkeys(one.cell.arm.name for one in group if one.cell.arm.name != ORACLE):
         cells = [one for one in group if one.cell.arm.name == arm and one.run is not None and one.cell.seed in oracles]
@@ -205,10 +225,35 @@ def _comparison(
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )
-    own = {one.cell.arm.name: one.cell.labels for one in group}
-    shared = own[ORACLE]
-    swept = {arm: {key: value for key, value in labels.items() if key not in shared} for arm, labels in own.items()}
-    return StudyComparison(_name(group[0]), shared, swept, arms, retrained)
+    return StudyComparison(_setting(group), arms, retrained)
+
+
+def _uncompared(group: list[CellResult], beneath: list[CellResult]) -> list[UncomparedArms]:
+    """The arms of one setting that have rows, and the floor; nothing where there are none."""
+    runs: dict[str, list[Run]] = {}
+    for one in group:
+        if one.run is not None:
+            runs.setdefault(one.cell.arm.name, []).append(one.run)
+    if not runs:
+        return []
+    floors = [one.run for one in beneath if one.run is not None]
+    found = {arm: pooled(seeds) for arm, seeds in runs.items()}
+    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pooled(floors)} if floors else {})})]
+
+
+def _setting(group: list[CellResult]) -> StudySetting:
+    """What the cells of one setting say of it."""
+    cells = [one.cell for one in group]
+    oracle = next((cell for cell in cells if cell.arm.name == ORACLE), None)
+    shared = cells[0].shared_labels if oracle is None else oracle.labels
+    return StudySetting(
+        cells[0].setting_name,
+        shared,
+        {cell.arm.name: {k: v for k, v in cell.labels.items() if k not in shared} for cell in cells},
+        {cell.arm.name: cell.arm.base for cell in cells if cell.arm.base is not None},
+        {label: setting for cell in cells for label, setting in cell.sweeps.items()},
+        cells[0].parts,
+    )
 
 
 def _shared(oracle: Run, learned: Run) -> tuple[Run, Run]:

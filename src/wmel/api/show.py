@@ -1,9 +1,11 @@
 """wmel.show: a stored record, checked, and shown again from its rows."""
 
+from functools import partial
 from pathlib import Path
 
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
+from wmel.api.sweep import draw_sweep
 from wmel.errors import BadInput, BadRecord
 from wmel.files import write_atomically
 from wmel.reports.compare_envelope import ComparisonRecord
@@ -14,6 +16,7 @@ from wmel.reports.markdown import to_markdown_horizon_sweep, to_markdown_scoreca
 from wmel.reports.records import read_record, recorded_sweep, run_scorecard
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_markdown import to_markdown_study
+from wmel.reports.study_rows import study_rows
 from wmel.reports.terminal import compare_lines, esnr_lines, gap_lines, scorecard_lines, study_lines, sweep_lines
 from wmel.reports.words import answer_of_gap, answer_of_run, answer_of_sweep
 from wmel.results import Result
@@ -72,11 +75,11 @@ def shown_record(path: Path) -> Result:
         lines = esnr_lines(record)
         return Result(lines[0], rows, record, lines, markdown=lambda: to_markdown_esnr(record))
     if isinstance(record, StudyRecord):
-        rows = [{"setting": one.name, "model": name, "gap": gap.gap, "verdict": gap.verdict}
-                for one in record.comparisons for name, gap in one.gaps.items()]  # fmt: skip
-        return Result(record.name, rows, record, study_lines(record), markdown=lambda: to_markdown_study(record))
+        rows, lines = study_rows(record), study_lines(record)
+        return Result(record.name, rows, record, lines, markdown=lambda: to_markdown_study(record))
     curve = recorded_sweep(record)
     rows = [{**(point.swept or {"plan_horizon": point.plan_horizon}), "success": point.scorecard.success_rate}
             for point in record.points]  # fmt: skip
-    text = to_markdown_horizon_sweep(curve)
-    return Result(answer_of_sweep(record), rows, record, sweep_lines(record, curve), markdown=lambda: text)
+    text, lines = to_markdown_horizon_sweep(curve), sweep_lines(record, curve)
+    draw = partial(draw_sweep, record)
+    return Result(answer_of_sweep(record), rows, record, lines, draw=draw, markdown=lambda: text)

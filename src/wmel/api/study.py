@@ -21,13 +21,17 @@ from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
 from wmel.files import write_atomically
+from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.page import study_page
 from wmel.reports.records import write_record
+from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps, tally
 from wmel.reports.study_markdown import to_markdown_study
+from wmel.reports.study_readings import ESNR, reading_entries, readings_tables, side_by_side
 from wmel.reports.study_record import study_record
-from wmel.reports.terminal import esnr_lines, study_lines
+from wmel.reports.study_rows import study_rows
+from wmel.reports.terminal import esnr_lines, study_lines, table_lines
 from wmel.results import Result
 
 
@@ -100,8 +104,7 @@ def report(
     loaded = load_study(store, rewards=judged is not None)
     check_outputs(*files.values())
     result = _result(loaded, store, judged)
-    if loaded.results:
-        write_record(files["results.json"], result.record)
+    write_record(files["results.json"], result.record)
     write_atomically(files["report.md"], result.markdown() if result.markdown is not None else "")
     write_atomically(files["report.html"], result.page() if result.page is not None else "")
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
@@ -145,16 +148,11 @@ def _result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion | None
     results = loaded.results if criterion is None else rescore_results(loaded.results, criterion)
     compared = study_comparisons(results, anytime=loaded.anytime)
     said = None if criterion is None else str(criterion)
-    record = study_record(loaded.name, loaded.about, results, compared, rescored=said, metrics=loaded.metrics)
-    read = [found for _, found in loaded.readings if found is not None]
-    rows = [
-        {"setting": gap.comparison.name, "model": gap.model, "oracle_success": gap.entry.oracle_success_rate,
-         "model_success": gap.entry.learned_success_rate, "gap": gap.entry.gap, "low": gap.entry.gap_ci_low,
-         "high": gap.entry.gap_ci_high, "verdict": gap.entry.verdict}
-        for gap in study_gaps(record)
-    ]  # fmt: skip
-    readings = _readings(read)
-    lines = [*study_lines(record), *(line for one in readings for line in esnr_lines(one))]
+    read = reading_entries(loaded.readings)
+    how = {"rescored": said, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
+    record = study_record(loaded.name, loaded.about, results, compared, **how)
+    rows, readings = study_rows(record), _readings(loaded)
+    lines = [*study_lines(record), *_reading_lines(record, readings)]
     return Result(
         f"{loaded.name}: {tally(record)}",
         rows,
@@ -162,7 +160,7 @@ def _result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion | None
         lines,
         folder=store.folder,
         store=store,
-        draw=(lambda: _forest(record)) if rows else None,
+        draw=(lambda: _forest(record)) if study_gaps(record) else None,
         page=lambda: study_page(record),
         markdown=lambda: to_markdown_study(record),
         more={
@@ -175,16 +173,21 @@ def _result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion | None
     )
 
 
-def _readings(stored: list[dict[str, Any]]) -> list[Any]:
-    """Records of readings that were taken at the same states."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for one in stored:
-        data = one["data"]
-        if "readings" in data:
-            groups.setdefault(f"{data['environment']} {data['objective']} {data['source']}", []).append(one)
+def _readings(loaded: LoadedStudy) -> list[EsnrRecord]:
+    """Records of ESNR that was read of several models at the same states, with the same settings."""
     return [
-        joined_esnr_record([one["data"] for one in group], group[0]["provenance"]["versions"])
-        for group in groups.values()
+        joined_esnr_record([found["data"] for _, found in group], group[0][1]["provenance"]["versions"])
+        for group in side_by_side(loaded.readings)
+        if group[0][0].diagnostic["name"] == ESNR
+    ]
+
+
+def _reading_lines(record: StudyRecord, readings: list[EsnrRecord]) -> list[str]:
+    """Every ESNR, then the tables of the other diagnostics."""
+    others = readings_tables([one for one in record.readings if one.diagnostic["name"] != ESNR])
+    return [
+        *(line for one in readings for line in esnr_lines(one)),
+        *(line for table in others for line in (table.caption, *table_lines(table))),
     ]
 
 

@@ -18,7 +18,7 @@ from wmel.api.episodes import (
 )
 from wmel.api.given import KINDS, Given
 from wmel.api.run import arm_data
-from wmel.contract.cell import CellResult
+from wmel.contract.cell import Cell, CellResult
 from wmel.errors import BadInput
 from wmel.experiments.run import RunOptions
 from wmel.files import write_atomically
@@ -116,8 +116,9 @@ def sweep(
     with store_for(None if output is None else Path(output)) as store:
         loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
         whole_results(loaded, summary)
-        points = sweep_points(loaded.results, list(swept))
-        record = sweep_record(points, epsilon=epsilon, metrics=extra)
+        points = sweep_points(loaded.results, _labels(study.cells[0], list(swept)))
+        name = study.cells[0].task.environment["name"]
+        record = sweep_record(points, epsilon=epsilon, metrics=extra, environment=name)
         if record_file is not None:
             write_record(record_file, record)
     curve = recorded_sweep(record)
@@ -141,7 +142,7 @@ def sweep(
         store=store,
         files={name: Path(path) for name, path in (("record", record_file), ("table", markdown)) if path is not None},
         failures=[broken] if broken else summary.failures,
-        draw=lambda: _figure(record),
+        draw=lambda: draw_sweep(record),
         markdown=lambda: to_markdown_horizon_sweep(curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},
     )
@@ -154,11 +155,22 @@ def sweep_points(results: Sequence[CellResult], names: Sequence[str]) -> list[Sw
         if one.run is not None:
             groups.setdefault(tuple(one.cell.labels[name] for name in names), []).append(one.run)
     points = [SweepPoint(dict(zip(names, at, strict=True)), pooled(runs)) for at, runs in groups.items()]
-    return sorted(points, key=lambda point: [(at is not None, isinstance(at, str), at) for at in point.swept.values()])
+    return sorted(points, key=lambda point: [_rank(at) for at in point.swept.values()])
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """None comes first, then numbers, then words."""
+    return (0, 0) if value is None else (2, value) if isinstance(value, str) else (1, value)
+
+
+def _labels(cell: Cell, settings: Sequence[str]) -> list[str]:
+    """What the study calls the swept settings, in their order."""
+    called = {setting: label for label, setting in cell.sweeps.items()}
+    return [called[setting] for setting in settings]
 
 
 def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[int] | None) -> dict[str, Any]:
-    """What is swept: label -> (kind, setting, values)."""
+    """What is swept: `kind.name` -> (kind, name, values)."""
     found: dict[str, tuple[str, str, list[Any]]] = {}
     if sweep is not None and not isinstance(sweep, Mapping):
         raise BadInput(f'what is swept is a mapping such as {{"planner.elites": [4, 8]}}, got {sweep!r}')
@@ -178,7 +190,7 @@ def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[in
             raise BadInput(f"a sweep of {key} needs at least one value, got none")
         if len({str(value) for value in values}) < len(values):
             raise BadInput(f"the values of {key} must differ, got {values}")
-        found[name] = kind, name, values
+        found[key] = kind, name, values
     return found
 
 
@@ -197,7 +209,8 @@ def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]
         entry[name] = {"sweep": parsed}
 
 
-def _figure(record: Any) -> Any:
+def draw_sweep(record: Any) -> Any:
+    """Success over what was swept."""
     from wmel.reports.document import plotly_needed
 
     with plotly_needed():

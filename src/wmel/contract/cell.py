@@ -7,10 +7,11 @@ same cell.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from wmel.contract.labels import label_value, label_values, swept_setting
 from wmel.schema import Run
 
 PARTS = 2  # raised when a part of wmel comes to mean something else by the same name and settings
@@ -52,6 +53,7 @@ class Arm:
     execute: int | None = None  # actions of a plan; None: all
     policy: Part | None = None  # acts instead of the planner
     model: Mapping[str, Any] | None = None  # {checkpoint, files}, {object}, {trainer, at} or {given}; `rollout` beside
+    base: str | None = None  # its name without what is swept; None: stores of earlier versions do not hold it
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -73,6 +75,7 @@ class Cell:
     episodes: int
     labels: Mapping[str, Any] = field(default_factory=dict)  # what a study sweeps, and where this cell stands
     shared_labels: Mapping[str, Any] = field(default_factory=dict)  # those of them that all arms share
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it is of: `planner.elites`
 
     @cached_property
     def key(self) -> str:
@@ -95,9 +98,29 @@ class Cell:
         environment, *rest = self.task.words
         planner = [] if self.arm.planner is None else [_planner_label(self.arm)]
         objective = [] if self.arm.objective is None else [part_label(self.arm.objective)]
-        name = "/".join([environment, *planner, *objective, *rest])
-        hidden = [f"{key}={value}" for key, value in self.shared_labels.items() if not _is_shown(key, value, name)]
-        return "/".join([name, *hidden])
+        hidden = [f"{label}={value}" for label, value in self.shared_labels.items() if not self._shows(label)]
+        return "/".join([environment, *planner, *objective, *rest, *hidden])
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the arms of a setting share, by kind: settings that differ from their defaults, and the horizon."""
+        task, arm = self.task, self.arm
+        planned = None if arm.planner is None else {**arm.planner, "execute": arm.execute}
+        struck = {**(task.perturbation or {}), "probability": task.probability, "step": task.step}
+        return {
+            "environment": dict(task.environment),
+            "planner": planned,
+            "objective": None if arm.objective is None else dict(arm.objective),
+            "criterion": {"criterion": task.criterion, "stop": task.stop},
+            "perturbation": None if task.perturbation is None else struck,
+            "horizon": task.horizon,
+        }
+
+    def _shows(self, label: str) -> bool:
+        """Whether the words of the setting say where a label stands; a setting at its default is not in them."""
+        kind, key = swept_setting(label, self.parts, self.sweeps)
+        value = (self.parts.get(kind) or {}).get(key)
+        return value is not None and not (kind == "perturbation" and key == "probability" and value == 1)
 
     @property
     def name(self) -> str:
@@ -109,7 +132,8 @@ class Cell:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Cell":
-        return cls(**{**data, "task": Task(**data["task"]), "arm": Arm(**data["arm"])})
+        labels = {name: label_values(data.get(name, {})) for name in ("labels", "shared_labels")}
+        return cls(**{**data, **labels, "task": Task(**data["task"]), "arm": Arm(**data["arm"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +165,20 @@ class Diagnostic:
     seed: int
     source: Mapping[str, Any] | None = None  # the model whose own policy the states come from, where one's does
     labels: Mapping[str, Any] = field(default_factory=dict)
+    base: str | None = None  # the name of the arm without what is swept
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it is of
 
     @cached_property
     def key(self) -> str:
         """The name its reading is stored by."""
-        return hash_data({**asdict(replace(self, labels={})), "model": _model_identity(self.model)})
+        data = {name: value for name, value in asdict(self).items() if name not in ("base", "sweeps")}
+        return hash_data({**data, "labels": {}, "model": _model_identity(self.model)})
+
+    @cached_property
+    def question(self) -> str:
+        """What readings must share to be put side by side: all but the model."""
+        data = asdict(self)
+        return hash_data({name: data[name] for name in ("diagnostic", "environment", "objective", "seed", "source")})
 
     @property
     def name(self) -> str:
@@ -157,7 +190,7 @@ class Diagnostic:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Diagnostic":
-        return cls(**data)
+        return cls(**{**data, "labels": label_values(data.get("labels", {}))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +243,8 @@ def _planner_label(arm: Arm) -> str:
     return part_label(arm.planner) + ("" if arm.execute is None else f"-execute={arm.execute}")
 
 
-def _is_shown(label: str, value: Any, name: str) -> bool:
-    """Whether a name shows where a label stands: as `key=value`, or as the text of a criterion or a perturbation."""
-    key = label.removeprefix("perturbation_").removeprefix("criterion_")
-    return f"{key}=" in name or (key != label and str(value) in name)
-
-
 def _short(value: Any) -> str:
-    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = str(label_value(value))
     return text if len(text) <= 20 and "\n" not in text else hash_data(value)[:8]
 
 

@@ -12,7 +12,7 @@ from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
 from wmel.errors import BadInput
 from wmel.experiments.keys import environment_part
-from wmel.experiments.spec import MOST, SEED, Entry, StudySpec, arm_name
+from wmel.experiments.spec import KEPT, MOST, SEED, Entry, StudySpec, arm_name
 
 FILES = ("weights.safetensors", "card.json")
 
@@ -89,70 +89,77 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
             0.0 if struck is None else perturbation.keys.probability,
             None if struck is None else perturbation.keys.step,
         )
-        world = _labels(environment=environment, perturbation=perturbation, criterion=criterion)
+        world = (environment, perturbation, criterion)
+        labels = _labels(*world)
         for place, seed in enumerate(study.seeds):
-            shared = {"task": task, "seed": seed, "episodes": study.episodes}
+            shared = {"task": task, "seed": seed, "episodes": study.episodes, "shared_labels": labels}
             if study.floor and (spec.planners or spec.policies or any(one.keys.policy for one in spec.models)):
-                yield Cell(arm=Arm(FLOOR, policy={"name": "random"}), labels=world, shared_labels=world, **shared)
+                floor = Arm(FLOOR, policy={"name": "random"}, base=FLOOR)
+                yield Cell(arm=floor, labels=labels, sweeps=_sweeps(*world), **shared)
             for policy in spec.policies:
-                yield Cell(
-                    arm=Arm(_policy_arm(policy), policy=policy.keys.part), labels=_merged(world, policy), **shared
-                )
+                arm = Arm(arm_name(policy), policy=policy.keys.part, base=policy.keys.name)
+                yield Cell(arm=arm, labels=_labels(*world, policy), sweeps=_sweeps(*world, policy), **shared)
             for planner, objective in product(spec.planners or (None,), spec.objectives or (None,)):
-                yield from _setting(spec, planner, objective, shared, world, place)
+                planned = [entry for entry in (objective, planner) if entry is not None]
+                yield from _setting(spec, planner, objective, [*world, *planned], shared, place)
 
 
 def _setting(
-    spec: StudySpec, planner: Entry | None, objective: Entry | None, shared: dict[str, Any], world: dict, place: int
+    spec: StudySpec,
+    planner: Entry | None,
+    objective: Entry | None,
+    entries: list[Entry],
+    shared: dict[str, Any],
+    place: int,
 ) -> Iterator[Cell]:
     """The arms of one planner and objective: the oracle, then the models."""
     planning: dict[str, Any] = {"objective": None if objective is None else objective.keys.part}
-    labels = dict(world) if objective is None else _merged(world, objective)
+    labels = _labels(*entries)
+    shared = {**shared, "shared_labels": labels}
     if planner is not None:
         planning |= {"planner": planner.keys.part, "execute": planner.keys.execute}
-        labels |= _labels(planner=planner)
         if spec.study.oracle:
-            yield Cell(arm=Arm(ORACLE, **planning), labels=labels, shared_labels=labels, **shared)
+            arm = Arm(ORACLE, base=ORACLE, **planning)
+            yield Cell(arm=arm, labels=labels, sweeps=_sweeps(*entries), **shared)
     for entry in spec.models:
         policy = entry.keys.policy_part
         if planner is None and policy is None:
             continue
         own = {} if policy is None else {"policy": policy["name"]}
         for name, model, kept in _models(entry, place, spec.folder, shared["task"].environment):
-            arm = Arm(name, policy=policy, model=model, **planning)
-            yield Cell(arm=arm, labels={**labels, **entry.labels, **kept, **own}, shared_labels=labels, **shared)
+            arm = Arm(name, policy=policy, model=model, base=entry.keys.name, **planning)
+            sweeps = _sweeps(*entries, entry)
+            yield Cell(arm=arm, labels={**labels, **own, **entry.labels, **kept}, sweeps=sweeps, **shared)
 
 
 def _diagnostics(spec: StudySpec) -> Iterator[Diagnostic]:
-    shared = [None if one is None else one.keys.part for one in spec.objectives or (None,)]
-    asked = (
-        (one, score)
-        for one in spec.diagnostics
-        for score in ([one.keys.objective_part] if one.keys.objective else shared)
-    )
-    for diagnostic, objective in asked:
-        elsewhere = environment_part(diagnostic.keys.environment)
-        places = [(elsewhere, {})] if elsewhere else [(one.keys.part, one.labels) for one in spec.environments]
-        for environment, where in places:
-            yield from _readings(spec, diagnostic, objective, environment, {**where, **_labels(diagnostic=diagnostic)})
+    for diagnostic in spec.diagnostics:
+        elsewhere, own = environment_part(diagnostic.keys.environment), diagnostic.keys.objective_part
+        places = [(elsewhere, None)] if elsewhere else [(one.keys.part, one) for one in spec.environments]
+        scores = [(one.keys.part, one) for one in spec.objectives] if own is None else []
+        for (environment, place), (objective, score) in product(places, scores or [(own, None)]):
+            entries = [entry for entry in (place, score, diagnostic) if entry is not None]
+            yield from _readings(spec, diagnostic, environment, objective, entries)
 
 
 def _readings(
     spec: StudySpec,
     diagnostic: Entry,
-    objective: dict[str, Any] | None,
     environment: dict[str, Any],
-    labels: dict[str, Any],
+    objective: dict[str, Any] | None,
+    entries: list[Entry],
 ) -> Iterator[Diagnostic]:
     """A diagnostic in one environment: of the oracle, or of the models, each with the oracle beside it."""
-    shared = (diagnostic.keys.part, environment, objective)
+    shared, labels = (diagnostic.keys.part, environment, objective), _labels(*entries)
     for place, seed in enumerate(spec.study.seeds):
         source = _source_of(spec, diagnostic, place, environment)
         if not spec.models:
-            yield Diagnostic(*shared, ORACLE, None, seed, source, labels)
+            yield Diagnostic(*shared, ORACLE, None, seed, source, labels, ORACLE, _sweeps(*entries))
         for entry in spec.models:
+            sweeps = _sweeps(*entries, entry)
             for name, model, kept in _models(entry, place, spec.folder, environment):
-                yield Diagnostic(*shared, name, model, seed, source, {**labels, **entry.labels, **kept})
+                at = {**labels, **entry.labels, **kept}
+                yield Diagnostic(*shared, name, model, seed, source, at, entry.keys.name, sweeps)
 
 
 def _source_of(spec: StudySpec, diagnostic: Entry, place: int, environment: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -166,22 +173,14 @@ def _source_of(spec: StudySpec, diagnostic: Entry, place: int, environment: Mapp
     return {"name": name, **model}
 
 
-def _policy_arm(entry: Entry) -> str:
-    swept = ",".join(f"{key}={value}" for key, value in entry.labels.items())
-    return f"{entry.keys.name}[{swept}]" if swept else entry.keys.name
-
-
-def _merged(labels: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
-    return {**labels, **entry.labels}
-
-
-def _labels(**entries: Entry) -> dict[str, Any]:
+def _labels(*entries: Entry) -> dict[str, Any]:
     """Where the swept keys stand."""
-    return {
-        (key if kind in ("planner", "environment") else f"{kind}_{key}"): value
-        for kind, entry in entries.items()
-        for key, value in entry.labels.items()
-    }
+    return {label: value for entry in entries for label, value in entry.labels.items()}
+
+
+def _sweeps(*entries: Entry) -> dict[str, str]:
+    """The settings that labels are of."""
+    return {label: setting for entry in entries for label, setting in entry.sweeps.items()}
 
 
 def _models(
@@ -204,7 +203,8 @@ def _models(
     elif keys.epochs_kept:
         for epochs in keys.epochs_kept:
             recipe = keys.recipe(seed, epochs=epochs)
-            yield f"{name}@{epochs}", {"trainer": recipe, **use}, {"epochs": epochs}
+            label = next(label for label, setting in entry.sweeps.items() if setting == f"model.{KEPT}")
+            yield f"{name}@{epochs}", {"trainer": recipe, **use}, {label: epochs}
     else:
         recipe = keys.recipe(seed)
         settings = {key: value for key, value in recipe.items() if key != "name"}

@@ -24,6 +24,7 @@ class LoadedStudy:
     metrics: tuple[str, ...] = ()
     readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
     coverage: dict[str, Coverage] = field(default_factory=dict)  # by the key of a cell
+    unread: dict[str, str] = field(default_factory=dict)  # name of a reading that is not there -> why
 
 
 def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStudy:
@@ -33,6 +34,7 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
     damaged: list[str] = []
     results = [cell_result(store, cell, damaged, rewards=rewards) for cell in manifest.cells]
     covered = {cell.key: cell_coverage(store, cell) for cell in manifest.cells}
+    readings = [(cell, store.reading(cell)) for cell in manifest.diagnostics]
     return LoadedStudy(
         manifest.name,
         manifest.about,
@@ -40,8 +42,9 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
         results,
         damaged,
         manifest.metrics,
-        [(cell, store.reading(cell)) for cell in manifest.diagnostics],
+        readings,
         {key: found for key, found in covered.items() if found is not None},
+        {cell.name: store.failure(cell) or "not read yet" for cell, found in readings if found is None},
     )
 
 

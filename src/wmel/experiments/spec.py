@@ -2,8 +2,9 @@
 
 import difflib
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from wmel.analysis.scorecard import metric, metric_texts
+from wmel.contract.labels import label_name, label_value
 from wmel.errors import BadInput, WmelError
 from wmel.experiments.keys import (
     SEED,
@@ -27,9 +29,10 @@ from wmel.experiments.keys import (
     StudyKeys,
 )
 
-__all__ = ["MOST", "SEED", "Entry", "StudySpec", "arm_name", "parse_study", "read_study"]
+__all__ = ["KEPT", "MOST", "SEED", "Entry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
 GIVEN = "given"  # marks a live part, which its name stands for
+KEPT = "epochs"  # the label of checkpoints kept after some epochs
 MOST = 100_000  # cells a study may spread out to
 
 
@@ -39,7 +42,9 @@ class Entry:
 
     keys: Any
     place: str
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    swept: Mapping[str, Any] = field(default_factory=dict)  # key -> value
+    labels: Mapping[str, Any] = field(default_factory=dict)  # the same by the names that the study gives them
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it is of: `planner.elites`
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,12 @@ DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
     "criteria": [{}],
     "diagnostics": [],
 }
+LABELLED_AS = {  # the kind whose settings a list sweeps
+    **{name: name.removesuffix("s") for name in LISTS},
+    "policies": "policy",
+    "criteria": "criterion",
+}
+SAME_SETTING = {("criterion", "success"): "criterion"}  # aliases
 
 
 def read_study(path: Path) -> StudySpec:
@@ -124,11 +135,11 @@ def parse_study(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{_at(where, 'models')}two are called '{name}'")
-    for text in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
-        _tried(_at(where, "metrics"), lambda text=text: metric(text))
+    for named in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
+        _tried(_at(where, "metrics"), lambda named=named: metric(named))
     for entry in (entry for entries in lists.values() for entry in entries):
         _tried(_at(where, entry.place), lambda entry=entry: entry.keys.checked)
-    return StudySpec(study, path=where or Path("study"), text=text, **lists)
+    return StudySpec(study, path=where or Path("study"), text=text, **_labelled(lists))
 
 
 def _at(path: Path | None, place: str) -> str:
@@ -138,8 +149,29 @@ def _at(path: Path | None, place: str) -> str:
 
 def arm_name(entry: Entry) -> str:
     """A model's name, with where its swept keys stand."""
-    swept = ",".join(f"{key}={value}" for key, value in entry.labels.items())
+    swept = ",".join(f"{key}={label_value(value)}" for key, value in entry.swept.items())
     return f"{entry.keys.name}[{swept}]" if swept else entry.keys.name
+
+
+def _labelled(lists: Mapping[str, list[Entry]]) -> dict[str, list[Entry]]:
+    """The entries with the labels of what they sweep; one name swept by two kinds is qualified by the kind."""
+    kinds = {name: LABELLED_AS[name] for name in lists}
+    keys = {(kinds[name], key) for name, entries in lists.items() for entry in entries for key in _label_keys(entry)}
+    uses = Counter(label_name(*key) for key in keys)
+
+    def labelled(entry: Entry, kind: str) -> Entry:
+        names = {key: label_name(kind, key, is_ambiguous=uses[label_name(kind, key)] > 1) for key in _label_keys(entry)}
+        labels = {names[key]: label_value(value) for key, value in entry.swept.items()}
+        sweeps = {name: f"{kind}.{SAME_SETTING.get((kind, key), key)}" for key, name in names.items()}
+        return replace(entry, labels=labels, sweeps=sweeps)
+
+    return {name: [labelled(entry, kinds[name]) for entry in entries] for name, entries in lists.items()}
+
+
+def _label_keys(entry: Entry) -> list[str]:
+    """The keys an entry has labels of: those swept, and of a model the point of its training that is kept."""
+    kept = [KEPT] if isinstance(entry.keys, ModelKeys) and entry.keys.epochs_kept else []
+    return list(dict.fromkeys([*entry.swept, *kept]))
 
 
 def _act_by_themselves(models: list[Entry]) -> bool:

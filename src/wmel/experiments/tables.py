@@ -10,9 +10,12 @@ import numpy as np
 import polars as pl
 
 from wmel.contract.cell import Cell
+from wmel.contract.labels import label_columns
 from wmel.errors import BadRecord
 from wmel.experiments.store import Store, StoredBlock
 from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
+
+SWEPT_TOO = ("execute",)  # a column of every cell that holds the same where it is swept
 
 
 def frame_of(table: EpisodeTable) -> pl.DataFrame:
@@ -83,23 +86,37 @@ def _values(column: Column, series: pl.Series) -> np.ndarray:
 
 def cells_frame(cells: list[Cell]) -> pl.DataFrame:
     """One row per cell; what a study sweeps has columns of its own, parts are JSON."""
-    return pl.DataFrame([_row(cell) for cell in cells], infer_schema_length=None)
+    rows = [_row(cell) for cell in cells]
+    taken = [name for name in (rows[0] if rows else ()) if name not in SWEPT_TOO]
+    return pl.DataFrame(
+        [{**row, **labels} for row, labels in zip(rows, _labels(cells, taken), strict=True)], infer_schema_length=None
+    )
 
 
 def episodes_frame(store: Store, cells: list[Cell]) -> pl.DataFrame:
-    """One row per stored episode, with the key and the names of its cell."""
-    frames = [
-        _frame(block).with_columns(
-            pl.lit(cell.key).alias("key"),
-            pl.lit(cell.name).alias("cell"),
-            pl.lit(cell.task.environment["name"]).alias("environment"),
-            pl.lit(cell.arm.name).alias("arm"),
-            pl.lit(cell.seed).alias("seed"),
-        )
+    """One row per stored episode, with the key and the names of its cell, and where it stands in what is swept."""
+    names = [
+        {
+            "key": cell.key,
+            "cell": cell.name,
+            "environment": cell.task.environment["name"],
+            "arm": cell.arm.name,
+            "seed": cell.seed,
+        }
         for cell in cells
+    ]
+    labels = _labels(cells, [*COLUMNS, *(names[0] if names else ())])
+    frames = [
+        _frame(block).with_columns(pl.lit(value).alias(name) for name, value in {**named, **swept}.items())
+        for cell, named, swept in zip(cells, names, labels, strict=True)
         for block in store.blocks(cell)[0]
     ]
-    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+
+def _labels(cells: list[Cell], taken: Sequence[str]) -> list[dict[str, Any]]:
+    sweeps = {label: setting for cell in cells for label, setting in cell.sweeps.items()}
+    return label_columns([cell.labels for cell in cells], sweeps, taken)
 
 
 def _frame(block: StoredBlock) -> pl.DataFrame:
@@ -126,7 +143,6 @@ def _row(cell: Cell) -> dict[str, Any]:
         "objective": _json(arm.objective),
         "policy": _json(arm.policy),
         "model": _json(arm.model),
-        **cell.labels,
     }
 
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from wmel.contract.cell import ORACLE
+from wmel.contract.labels import label_value
 from wmel.reports.figure_style import FAINT, GREY, axis, layout, lines_of, mark, titled
-from wmel.reports.study_curves import Curve, Point, study_curves
+from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
+from wmel.reports.study_readings import ReadingCurve, reading_curves
 
 ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
 RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes
@@ -46,26 +49,21 @@ def forest(record: StudyRecord) -> go.Figure:
 
 
 def curves(record: StudyRecord) -> list[go.Figure]:
-    """For every number the study swept: success of each arm above, the gap of each model below."""
+    """For every setting the study swept: success of each arm above, the gap of each model below."""
     drawn = study_curves(record)
     lines = lines_of(dict.fromkeys(model for curve in drawn for model in (*curve.gap, *curve.success)))
     return [_curve(curve, lines) for curve in drawn]
 
 
 def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
-    has_gap, values = any(curve.gap.values()), curve.values
+    has_gap = any(curve.gap.values())
     figure = go.Figure(layout=layout(640 if has_gap else 400))
     for arm, points in curve.success.items():
         _draw(figure, arm, points, yaxis="y", **lines[arm])
     for model, points in curve.gap.items():
         _draw(figure, model, points, yaxis="y2", showlegend=model not in curve.success, **lines[model])
-    spread = values[0] > 0 and values[-1] / values[0] >= WIDE
-    figure.update_xaxes(title=html.escape(titled(curve.label)), type="log" if spread else "linear")
-    if len(values) <= 12:
-        figure.update_xaxes(tickvals=values, ticktext=[f"{value:g}" for value in values])
+    _swept_axis(figure, curve.label, curve.values, curve.where)
     figure.update_layout(
-        title={"text": html.escape(_short(curve.where, 90)), "font": {"size": 15}, "y": 0.98, "yanchor": "top"},
-        margin={"t": 90},
         xaxis={"anchor": "y2" if has_gap else "y"},
         yaxis=axis(
             title="success<br>(share of episodes)", range=[-0.05, 1.05], domain=[0.54, 1] if has_gap else [0, 1]
@@ -77,8 +75,43 @@ def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
     return figure
 
 
+def reading_figures(record: StudyRecord) -> list[go.Figure]:
+    """For every setting that was swept under a diagnostic: what it found, by model."""
+    drawn = reading_curves(record)
+    lines = lines_of(dict.fromkeys(line for curve in drawn for line in curve.lines if line != ORACLE))
+    return [_reading_figure(curve, lines) for curve in drawn]
+
+
+def _reading_figure(curve: ReadingCurve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
+    figure = go.Figure(layout=layout(400))
+    for line, points in curve.lines.items():
+        _draw(figure, line, points, **lines[line])
+    _swept_axis(figure, curve.label, curve.values, curve.where)
+    figure.update_yaxes(title=html.escape(titled(curve.measure)))
+    return figure
+
+
+def _swept_axis(figure: go.Figure, label: str, values: Sequence[Any], where: str = "") -> None:
+    """The axis of what was swept, and what was not as the title."""
+    is_words = any(isinstance(value, str) for value in values)
+    spread = not is_words and values[0] > 0 and values[-1] / values[0] >= WIDE
+    kind = "category" if is_words else "log" if spread else "linear"
+    figure.update_xaxes(title=html.escape(titled(label)), type=kind)
+    if is_words:
+        names = [html.escape(_short(value)) for value in values]
+        figure.update_xaxes(categoryorder="array", categoryarray=values, tickvals=values, ticktext=names)
+    elif len(values) <= 12:
+        figure.update_xaxes(tickvals=values, ticktext=[f"{value:g}" for value in values])
+    if where:
+        title = {"text": html.escape(_short(where, 90)), "font": {"size": 15}, "y": 0.98, "yanchor": "top"}
+        figure.update_layout(title=title, margin={"t": 90})
+
+
 def _draw(figure: go.Figure, name: str, points: Sequence[Point], **look: Any) -> None:
-    told = [f"{name} at {point.at:g}: {point.value:.3f} [{point.low:.3f}, {point.high:.3f}]" for point in points]
+    """A line through numbers; words on the axis are points alone."""
+    if any(isinstance(point.at, str) for point in points):
+        look = {**look, "mode": "markers"}
+    told = [f"{name} at {_place(point)}: {point.value:.3g} [{point.low:.3g}, {point.high:.3g}]" for point in points]
     figure.add_scatter(
         x=[point.at for point in points],
         y=[point.value for point in points],
@@ -89,6 +122,10 @@ def _draw(figure: go.Figure, name: str, points: Sequence[Point], **look: Any) ->
         hoverinfo="text",
         **look,
     )
+
+
+def _place(point: Point) -> str:
+    return point.at if isinstance(point.at, str) else f"{point.at:g}"
 
 
 def _bars(points: Sequence[Point]) -> dict[str, Any]:
@@ -127,17 +164,19 @@ def outcomes(record: Any) -> go.Figure:
 
 
 def sweep_figure(record: Any) -> go.Figure:
-    """Success over what a sweep swept first."""
-    label = next(iter(record.points[0].swept), "plan_horizon")
-    figure = go.Figure(layout=layout(400))
-    points = []
-    for place, one in enumerate(record.points):
-        at = one.swept.get(label, one.plan_horizon)
+    """Success over what a sweep swept first, a line for each value of the others."""
+    label, *_ = [*record.points[0].swept, "plan_horizon"]
+    places = axis_places([one.swept.get(label, one.plan_horizon) for one in record.points])
+    lines: dict[str, list[Point]] = {}
+    for at, one in zip(places, record.points, strict=True):
+        others = [f"{name}={label_value(value)}" for name, value in one.swept.items() if name != label]
         value, (low, high) = one.scorecard.success_rate, one.success_ci
         if value is not None:
-            points.append(Point(at if isinstance(at, int | float) else place, value, low, high))
-    _draw(figure, record.policy_name, points, **lines_of([record.policy_name])[record.policy_name])
-    figure.update_xaxes(title=html.escape(titled(label)))
+            lines.setdefault(", ".join(others) or record.policy_name, []).append(Point(at, value, low, high))
+    figure, looks = go.Figure(layout=layout(400)), lines_of(lines)
+    for line, points in lines.items():
+        _draw(figure, line, points, **looks[line])
+    _swept_axis(figure, label, axis_values(places))
     figure.update_yaxes(title="success (share of episodes)", range=[-0.05, 1.05])
     return figure
 

@@ -7,6 +7,7 @@ from wmel.reports.figure_style import GREY, MARKS
 from wmel.reports.page_tables import html_list, html_table, paragraphs
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps, tally
+from wmel.reports.study_readings import readings_tables
 from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
 from wmel.reports.study_words import gap_sentence, setting_words, size_words
 
@@ -16,18 +17,24 @@ FEW = 12  # so many sentences or comparisons are shown unfolded
 def study_page(record: StudyRecord) -> str:
     """The whole page, to be written as UTF-8."""
     with plotly_needed():
-        from wmel.reports.figures import curves, forest
+        from wmel.reports.figures import curves, forest, reading_figures
         from wmel.reports.plotly_script import drawn, title_of
 
     gaps = [drawn("forest-0", "Every gap with its interval", forest(record))] if study_gaps(record) else []
     swept = [
         drawn(f"curve-{number}", f"Curve: {title_of(figure)}", figure) for number, figure in enumerate(curves(record))
     ]
+    read = [
+        drawn(f"reading-{number}", f"Reading: {title_of(figure)}", figure)
+        for number, figure in enumerate(reading_figures(record))
+    ]
     sections = [
         Section("summary", "What may be said", _sentences(record) + html_table(summary_table(record))),
         Section("gaps", "Gaps", _legend(record) if gaps else "", gaps),
+        Section("readings", "Readings", "".join(map(html_table, readings_tables(record.readings))), read),
         Section("curves", "Curves", figures=swept),
         Section("comparisons", "Comparisons", "".join(map(_comparison, record.comparisons))),
+        Section("uncompared", "Arms without an oracle", "".join(map(_comparison, record.uncompared))),
         Section("missing", "Missing cells", html_table(missing_table(record))),
         Section("refused", "Refused", html_list(record.refused)),
     ]

@@ -30,6 +30,8 @@ from wmel.reports.json_envelope import (
 )
 from wmel.schema import Run, SweepPoint
 
+_ABSENT = object()
+NULLABLE = ("layout", "planner", "objective", "evaluations", "execute", "perturbation", "init", "success")
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 
 
@@ -60,14 +62,19 @@ def run_metadata(run: Run, metrics: Sequence[str] = ()) -> RunMetadata:
     )
 
 
-def sweep_record(points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = ()) -> SweepRecord:
-    """The record of a sweep."""
+def sweep_record(
+    points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = (), environment: str | None = None
+) -> SweepRecord:
+    """The record of a sweep; `environment` is the name of one whose points have names of their own."""
     run = points[0].run
+    shared = _shared_metadata([point.run for point in points], metrics)
+    if environment is not None and len({point.run.environment_name for point in points}) > 1:
+        shared["env"] = environment
     metadata = SweepMetadata(
-        **_metadata(run, metrics),
+        **shared,
         plan_horizon=None,
         episodes_per_point=len(run.table),
-        episode_horizon=run.horizon,
+        episode_horizon=max(point.run.horizon for point in points),
         epsilon=epsilon,
     )
     cards = tuple(scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
@@ -236,6 +243,22 @@ def _metadata(run: Run, metrics: Sequence[str]) -> dict[str, Any]:
         "versions": dict(run.versions),
         "parts": dict(run.parts),
     }
+
+
+def _shared_metadata(runs: Sequence[Run], metrics: Sequence[str]) -> dict[str, Any]:
+    """What the points of a sweep share: a field, or a setting of a part, that moves with what is swept is left out."""
+    first, *others = [_metadata(run, metrics) for run in runs]
+
+    def shared(name: str, value: Any) -> Any:
+        values = [other[name] for other in others]
+        if all(one == value for one in values):
+            return value
+        if isinstance(value, dict) and all(isinstance(one, dict) for one in values):
+            same = {key: one for key, one in value.items() if all(other.get(key, _ABSENT) == one for other in values)}
+            return same if "name" in same or name not in NULLABLE else None
+        return None if name in NULLABLE else value
+
+    return {name: shared(name, value) for name, value in first.items()}
 
 
 def stamp() -> dict[str, Any]:

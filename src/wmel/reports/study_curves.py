@@ -1,32 +1,27 @@
-"""Success and gap against whatever number a study swept, as points to draw."""
+"""Success and gap against whatever a study swept, as points to draw."""
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wmel.contract.cell import FLOOR, ORACLE
+from wmel.contract.labels import label_value, label_words, swept_setting
 from wmel.errors import is_number
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.words import part_name
 
-SHARED = ("env", "layout", "init", "policy", "success", "stop", "execute", "horizon", "perturb_prob", "perturbation")
-PARTS = ("planner", "objective")  # as {name, **settings}: a swept setting is left out of what must agree
+KEPT = ("epochs", "updates")  # labels of checkpoints, which names have behind an @
+NOT_SHARED = ("model", "weights", "policy_reads", "planner", "objective", "plan_horizon", "evaluations")
+NOT_COMPARED = ("seed", "seeds", "episodes", "metrics", "latency_threads", "versions")
 KEEPS_EVALUATIONS = ("plan_horizon", "execute", "max_steps", "perturbation_probability")
-MOVES = {  # a label that moves something of another name
-    "max_steps": ("horizon",),
-    "action_repeat": ("env", "horizon"),
-    "criterion_success": ("success",),
-    "criterion_stop": ("stop",),
-}
 
 
 class Point(NamedTuple):
     """Where a label stands, and a number with its interval there."""
 
-    at: float
+    at: float | str
     value: float
     low: float
     high: float
@@ -42,24 +37,38 @@ class Curve:
     gap: Mapping[str, Sequence[Point]]
 
     @property
-    def values(self) -> list[float]:
+    def values(self) -> list[Any]:
         """Where the label stands."""
-        return sorted({point.at for points in self.success.values() for point in points})
+        return axis_values(point.at for points in self.success.values() for point in points)
+
+
+def axis_values(places: Iterable[float | str]) -> list[Any]:
+    """Numbers in rising order; words as they come."""
+    found = list(dict.fromkeys(places))
+    return found if any(isinstance(place, str) for place in found) else sorted(found, key=float)
+
+
+def axis_places(values: Sequence[Any]) -> list[float | str]:
+    """Values of a label as places on one axis: numbers where all of them are, else words."""
+    if all(is_number(value) and math.isfinite(value) for value in values):
+        return [float(value) for value in values]
+    return [label_words(value) for value in values]
 
 
 def study_curves(record: StudyRecord) -> list[Curve]:
     """One for each label and each set of comparisons, or of models of one comparison, which otherwise agree."""
-    drawn = [*_of_settings(record.comparisons), *_of_models(record.comparisons)]
+    compared = [*record.comparisons, *record.uncompared]
+    drawn = [*_of_settings(compared), *_of_models(compared)]
     return [curve for curve in drawn if len(curve.values) > 1]
 
 
 def _of_settings(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
     for label in dict.fromkeys(label for one in comparisons for label in one.labels):
-        for group in _agreeing([one for one in comparisons if _is_numeric(one.labels, label)], label):
-            places = sorted(((float(one.labels[label]), one) for one in group), key=lambda place: place[0])
+        for group in _agreeing([one for one in comparisons if label in one.labels], label):
+            places = axis_places([one.labels[label] for one in group])
             success: dict[str, list[Point]] = {}
             gap: dict[str, list[Point]] = {}
-            for at, one in places:
+            for at, one in _in_order(places, group):
                 for arm in one.scorecards:
                     success.setdefault(arm, []).extend(_success(one, arm, at))
                 for model in one.gaps:
@@ -69,51 +78,73 @@ def _of_settings(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
 
 def _of_models(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
     for one in comparisons:
-        swept = one.arm_labels
-        for label in dict.fromkeys(label for labels in swept.values() for label in labels):
-            arms = [arm for arm in one.scorecards if _is_numeric(swept.get(arm, {}), label)]
-            arms.sort(key=lambda arm, label=label: swept[arm][label])
-            places = [float(swept[arm][label]) for arm in arms]
-            success = {arm: [] for arm in (ORACLE, *(_family(one, arm, label) for arm in arms), FLOOR)}
-            gap = {_family(one, arm, label): [] for arm in arms}
-            for arm, at in zip(arms, places, strict=True):
-                success[_family(one, arm, label)] += _success(one, arm, at)
-                gap[_family(one, arm, label)] += [_gap(one, arm, at)] if arm in one.gaps else []
+        for label in dict.fromkeys(label for labels in one.arm_labels.values() for label in labels):
+            arms = [arm for arm in one.scorecards if label in one.arm_labels.get(arm, {})]
+            places = axis_places([one.arm_labels[arm][label] for arm in arms])
+            success = {name: [] for name in (ORACLE, *(_line(one, arm, label) for arm in arms), FLOOR)}
+            gap = {_line(one, arm, label): [] for arm in arms}
+            for at, arm in _in_order(places, arms):
+                success[_line(one, arm, label)] += _success(one, arm, at)
+                gap[_line(one, arm, label)] += [_gap(one, arm, at)] if arm in one.gaps else []
             for flat in (ORACLE, FLOOR):
-                success[flat] = [point for at in dict.fromkeys(places) for point in _success(one, flat, at)]
-            if places:
+                success[flat] = [point for at in axis_values(places) for point in _success(one, flat, at)]
+            if any(len(points) > 1 for arm, points in success.items() if arm not in (ORACLE, FLOOR)):
                 yield Curve(label, one.name, {arm: points for arm, points in success.items() if points}, gap)
+
+
+def _in_order(places: Sequence[float | str], those: Sequence[Any]) -> list[tuple[float | str, Any]]:
+    """Pairs of a place and what stands there, numbers rising."""
+    pairs = list(zip(places, those, strict=True))
+    return pairs if any(isinstance(place, str) for place in places) else sorted(pairs, key=lambda pair: pair[0])
 
 
 def _agreeing(comparisons: list[ComparisonEntry], label: str) -> Iterator[list[ComparisonEntry]]:
     """Comparisons that differ in the label alone; one that nothing strikes belongs to every perturbation."""
-    groups: dict[str, list[ComparisonEntry]] = {}
+    groups: dict[tuple[str, str], list[ComparisonEntry]] = {}
     for one in comparisons:
-        fixed = _fixed(one, label)
-        others = {name: value for name, value in one.labels.items() if name != label}
-        groups.setdefault(json.dumps([fixed, others], sort_keys=True, default=str), []).append(one)
-    for group in groups.values():
-        named = dict.fromkeys(one.setting.perturbation for one in group if one.setting.perturbation is not None)
-        apart = label == "perturbation_probability" and len(named) > 1
-        for name in named if apart else [None]:
-            yield [one for one in group if not apart or one.setting.perturbation in (name, None)]
+        groups.setdefault(_fixed(one, label), []).append(one)
+    for (rest, struck), group in groups.items():
+        if struck or not any(other and rest == same for same, other in groups):
+            yield [*(groups.get((rest, ""), []) if struck else []), *group]
 
 
-def _fixed(one: ComparisonEntry, label: str) -> list[Any]:
-    """All of a setting that does not move with a label."""
-    struck = ("perturb_prob", "perturbation") if label.startswith("perturbation_") else ()
-    moves = (label, *struck, *MOVES.get(label, ()))
-    parts = [getattr(one.setting, name) for name in PARTS]
-    still = [
+def _fixed(one: ComparisonEntry, label: str) -> tuple[str, str]:
+    """All of a setting that does not move with a label, and what strikes; no words where nothing does."""
+    if one.parts is None:
+        return _fixed_by_setting(one, label)
+    kind, key = swept_setting(label, one.parts, one.sweeps)
+    parts = {
+        name: {k: v for k, v in part.items() if k != key} if name == kind and isinstance(part, dict) else part
+        for name, part in one.parts.items()
+    }
+    struck = parts.pop("perturbation")
+    if kind != "perturbation":
+        return _text([parts, struck]), ""
+    return _text(parts), "" if struck is None else _text(struck)
+
+
+def _fixed_by_setting(one: ComparisonEntry, label: str) -> tuple[str, str]:
+    """The same of a record of an earlier version, which holds no parts but what they came to."""
+    struck = label.startswith("perturbation_")
+    moves = {label, label.removeprefix("criterion_"), *(("perturbation", "perturb_prob") if struck else ())}
+    moves |= {"max_steps": {"horizon"}, "action_repeat": {"env", "horizon"}}.get(label, set())
+    said = one.setting.model_dump()
+    still = {name: value for name, value in said.items() if name not in (*NOT_SHARED, *NOT_COMPARED, *moves)}
+    parts = [
         {key: value for key, value in part.items() if key != label} if isinstance(part, dict) else part
-        for part in parts
+        for part in (said["planner"], said["objective"])
     ]
-    untold = not isinstance(one.setting.planner, dict) and label in KEEPS_EVALUATIONS  # as in records of version 2.0
-    evaluations = one.setting.evaluations if untold else None
-    return [*(getattr(one.setting, name) for name in SHARED if name not in moves), *still, evaluations]
+    untold = not isinstance(said["planner"], dict) and label in KEEPS_EVALUATIONS  # as in records of version 2.0
+    others = {name: value for name, value in one.labels.items() if name != label}
+    rest = _text([still, parts, said["evaluations"] if untold else None, others])
+    return rest, (said["perturbation"] or "") if struck else ""
 
 
-def _success(one: ComparisonEntry, arm: str, at: float) -> list[Point]:
+def _text(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+def _success(one: ComparisonEntry, arm: str, at: float | str) -> list[Point]:
     """The arm's success, where it is defined."""
     known = one.scorecards[arm].estimates.get("success_rate") if arm in one.scorecards else None
     if known is None or known.value is None:
@@ -122,16 +153,28 @@ def _success(one: ComparisonEntry, arm: str, at: float) -> list[Point]:
     return [Point(at, known.value, low, high)]
 
 
-def _gap(one: ComparisonEntry, model: str, at: float) -> Point:
+def _gap(one: ComparisonEntry, model: str, at: float | str) -> Point:
     entry = one.gaps[model]
     return Point(at, entry.gap, max(entry.gap_ci_low, -1), min(entry.gap_ci_high, 1))
 
 
-def _family(one: ComparisonEntry, arm: str, label: str) -> str:
+def _line(one: ComparisonEntry, arm: str, label: str) -> str:
     """What the arms of one line share: the model's name and its other labels."""
-    others = {name: value for name, value in one.arm_labels[arm].items() if name != label}
-    name = re.sub(r"(\[[^\[\]]*\])?(@\d+)?$", "", arm)
-    return ", ".join([name, *(f"{key}={value}" for key, value in others.items())])
+    labels = one.arm_labels[arm]
+    base = one.bases.get(arm) or _earlier_base(arm, labels)
+    others = {name: value for name, value in labels.items() if name != label}
+    return ", ".join([base, *(f"{name}={label_value(value)}" for name, value in others.items())])
+
+
+def _earlier_base(arm: str, labels: Mapping[str, Any]) -> str:
+    """The model's name in a record of an earlier version: the arm's without the ending that its labels make."""
+    for label in KEPT:
+        arm = arm.removesuffix(f"@{labels[label]}") if label in labels else arm
+    swept = {label: value for label, value in labels.items() if label not in KEPT}
+    for without in ((), ("policy",)):  # a policy of its own is a label, whether it was swept or not
+        named = ",".join(f"{label}={value}" for label, value in swept.items() if label not in without)
+        arm = arm.removesuffix(f"[{named}]")
+    return arm
 
 
 def _words(one: ComparisonEntry, label: str) -> str:
@@ -139,9 +182,8 @@ def _words(one: ComparisonEntry, label: str) -> str:
     said, others = one.setting, {name: value for name, value in one.labels.items() if name != label}
     named = [said.env, part_name(said.planner or said.policy), said.perturbation, said.success]
     named += [] if said.objective is None else [part_name(said.objective)]
+    if one.parts is not None:
+        kind, _ = swept_setting(label, one.parts, one.sweeps)
+        parts = (one.parts[name] for name in ("environment", "planner", "perturbation", "objective"))
+        named = [*(part["name"] for part in parts if part), *([] if kind == "criterion" else [said.success])]
     return ", ".join([name for name in named if name] + [f"{key} = {value}" for key, value in others.items()])
-
-
-def _is_numeric(labels: Mapping[str, Any], label: str) -> bool:
-    value: Any = labels.get(label)
-    return is_number(value) and math.isfinite(value)

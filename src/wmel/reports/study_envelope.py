@@ -12,6 +12,7 @@ from wmel.reports.json_envelope import (
     EstimateEntry,
     RunMetadata,
     ScorecardEntry,
+    Seed,
 )
 
 
@@ -30,14 +31,32 @@ class ComparedEntry(CPGEntry):
 
 
 class ComparisonEntry(Entry):
-    """One setting: the oracle's arm, the models' arms and the floor, on the same seeds."""
+    """One setting: the oracle's arm, where it was run, the others and the floor, on the same seeds."""
 
     name: str
     labels: dict[str, Any]  # what the study sweeps, and where this setting stands
     arm_labels: dict[str, dict[str, Any]]  # the same of each model
-    setting: RunMetadata  # of the oracle's arm; the others differ in model or policy alone
+    bases: dict[str, str] = Field(default_factory=dict)  # name of each arm without what is swept
+    sweeps: dict[str, str] = Field(default_factory=dict)  # label -> the setting it is of: `planner.elites`
+    parts: dict[str, Any] | None = None  # what the arms share, by kind; null in records of earlier versions
+    setting: RunMetadata  # of the oracle's arm, or the first; the others differ in model or policy alone
     scorecards: dict[str, ScorecardEntry]  # by arm
     gaps: dict[str, ComparedEntry]  # by model
+
+
+class ReadingEntry(Entry):
+    """What a diagnostic found of one model."""
+
+    diagnostic: dict[str, Any]  # {name, **settings that differ from their defaults}
+    environment: dict[str, Any]
+    objective: dict[str, Any] | None
+    arm: str
+    base: str  # name of the arm without what is swept
+    seed: Seed
+    labels: dict[str, Any]  # what the study sweeps, and where this reading stands
+    sweeps: dict[str, str]  # label -> the setting it is of: `diagnostic.sigma`
+    words: dict[str, str]  # what the diagnostic says of the reading: its method
+    values: dict[str, EstimateEntry]
 
 
 class MissingEntry(Entry):
@@ -58,5 +77,7 @@ class StudyRecord(Envelope):
     episodes: Count  # stored
     rescored: str | None  # the criterion of success put in place of the study's own
     comparisons: list[ComparisonEntry]
+    uncompared: list[ComparisonEntry] = Field(default_factory=list)  # arms that no oracle was run beside
+    readings: list[ReadingEntry] = Field(default_factory=list)
     missing: list[MissingEntry]
     refused: Annotated[list[str], Field(description="what could not be pooled or compared, and why")]

@@ -1,10 +1,12 @@
-"""A study as paste-ready Markdown: every gap in one table, then each comparison, then what is missing."""
+"""A study as paste-ready Markdown: every gap in one table, readings, then each comparison, then what is missing."""
 
 import re
 
 from wmel.reports.markdown_tables import markdown_list, markdown_table, plain
+from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import tally
+from wmel.reports.study_readings import readings_tables
 from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
 from wmel.reports.study_words import setting_words, size_words
 
@@ -14,7 +16,9 @@ def to_markdown_study(record: StudyRecord) -> str:
     about = [plain(part) for part in re.split(r"\n\s*\n", record.about.strip()) if part]
     blocks = [f"# {plain(record.name)}", *about, plain(size_words(record)), "## Summary", plain(tally(record))]
     blocks += markdown_table(summary_table(record))
-    for comparison in record.comparisons:
+    if record.readings:
+        blocks += ["## Readings", *(block for table in readings_tables(record.readings) for block in _titled(table))]
+    for comparison in (*record.comparisons, *record.uncompared):
         blocks += _comparison(comparison)
     if record.missing:
         blocks += ["## Missing cells", *markdown_table(missing_table(record))]
@@ -22,6 +26,10 @@ def to_markdown_study(record: StudyRecord) -> str:
         blocks += ["## Refused", markdown_list(record.refused)]
     blocks.append(f"wmel {plain(record.wmel_version)}, {record.generated_at.isoformat()}")
     return "\n\n".join(blocks) + "\n"
+
+
+def _titled(table: StudyTable) -> list[str]:
+    return [plain(table.caption), *markdown_table(table)]
 
 
 def _comparison(comparison: ComparisonEntry) -> list[str]:

@@ -1,15 +1,23 @@
 """The record of a study, computed from the rows of its cells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from wmel.analysis.pooling import Compared, StudyComparison
+from wmel.analysis.pooling import Compared, StudyComparison, StudySetting, UncomparedArms
 from wmel.analysis.scorecard import scorecard
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.records import run_metadata, stamp
-from wmel.reports.study_envelope import ClaimsEntry, ComparedEntry, ComparisonEntry, MissingEntry, StudyRecord
+from wmel.reports.study_envelope import (
+    ClaimsEntry,
+    ComparedEntry,
+    ComparisonEntry,
+    MissingEntry,
+    ReadingEntry,
+    StudyRecord,
+)
+from wmel.schema import Run
 from wmel.stats.holm import holm
 
 
@@ -21,10 +29,13 @@ def study_record(
     *,
     rescored: str | None = None,
     metrics: Sequence[str] = (),
+    readings: Sequence[ReadingEntry] = (),
+    unread: Mapping[str, str] | None = None,
 ) -> StudyRecord:
     """All that is said of a study; its rows stay in its store."""
     refused = list(compared.refused)
     entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
+    uncompared = [_uncompared(one, metrics) for one in compared.uncompared]
     return StudyRecord(
         **stamp(),
         kind="study",
@@ -34,11 +45,14 @@ def study_record(
         episodes=sum(len(one.run.table) for one in results if one.run is not None),
         rescored=rescored,
         comparisons=_with_holm(entries),
+        uncompared=uncompared,
+        readings=list(readings),
         missing=[
             MissingEntry(cell=one.cell.name, episodes=one.missing, reason=one.failure or "not run yet")
             for one in results
             if one.missing
-        ],
+        ]
+        + [MissingEntry(cell=name, episodes=0, reason=reason) for name, reason in (unread or {}).items()],
         refused=refused,
     )
 
@@ -59,14 +73,27 @@ def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence
                 ),
             )
         except BadInput as error:
-            refused.append(f"{compared.name}: {model}: {error}")
+            refused.append(f"{compared.setting.name}: {model}: {error}")
+    return _entry(compared.setting, arms.by_name, gaps, metrics)
+
+
+def _uncompared(one: UncomparedArms, metrics: Sequence[str]) -> ComparisonEntry:
+    return _entry(one.setting, one.runs, {}, metrics)
+
+
+def _entry(
+    setting: StudySetting, runs: Mapping[str, Run], gaps: dict[str, ComparedEntry], metrics: Sequence[str]
+) -> ComparisonEntry:
     return ComparisonEntry(
-        name=compared.name,
-        labels=dict(compared.labels),
-        arm_labels={arm: dict(labels) for arm, labels in compared.arm_labels.items()},
-        setting=run_metadata(arms.oracle, metrics),
+        name=setting.name,
+        labels=dict(setting.labels),
+        arm_labels={arm: dict(labels) for arm, labels in setting.arm_labels.items()},
+        bases=dict(setting.bases),
+        sweeps=dict(setting.sweeps),
+        parts=dict(setting.parts),
+        setting=run_metadata(next(iter(runs.values())), metrics),
         scorecards={
-            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in arms.by_name.items()
+            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
         gaps=gaps,
     )

@@ -1,6 +1,7 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
 from wmel.analysis.verdict import shown
+from wmel.contract.labels import label_words
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.study_cells import (
     Cell,
@@ -47,10 +48,17 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
         "pre-solved": ("pre_solved_rate", 3),
         "errors": ("error_rate", 3),
     }
-    columns = (Column("arm", False), *map(Column, ("success", "95% CI", *metrics, "n")))
+    own = comparison.arm_labels
+    labels = list(dict.fromkeys(label for arm in comparison.scorecards for label in own.get(arm, {})))
+    columns = (
+        Column("arm", False),
+        *(Column(label, False) for label in labels),
+        *map(Column, ("success", "95% CI", *metrics, "n")),
+    )
     rows = tuple(
         (
             Cell(arm),
+            *(Cell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
             metric_cell(card, "success_rate"),
             metric_bounds(card, "success_rate"),
             *(metric_cell(card, name, digits) for name, digits in metrics.values()),

@@ -45,13 +45,17 @@ def setting_words(comparison: ComparisonEntry) -> str:
         *([] if said.evaluations is None else [f"{said.evaluations} candidates"]),
         "executes the whole plan" if said.execute is None else f"executes {said.execute}",
     ]
+    acting = {
+        "planner": f"{part_words(said.planner or said.policy)} ({', '.join(details)})",
+        "objective": part_words(said.objective or "n/a (the policy names none)"),
+    }
+    by_themselves = comparison.parts is not None and comparison.parts["planner"] is None
     start = {None: "the environment's own", "task": "drawn from the task", "fixed": "one fixed state"}[said.init]
     struck = "none" if said.perturbation is None else f"{said.perturbation} in {said.perturb_prob:.0%} of episodes"
     facts = {
         "environment": said.env,
         "start": start if said.init is None else f"{said.init} ({start})",
-        "planner": f"{part_words(said.planner or said.policy)} ({', '.join(details)})",
-        "objective": part_words(said.objective or "n/a (the policy names none)"),
+        **({} if by_themselves else acting),
         "perturbation": struck,
         "success": said.success or "n/a (no criterion was given)",
         "stop": "at success" if said.stop == "success" else "at the horizon",

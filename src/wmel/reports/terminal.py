@@ -8,6 +8,7 @@ from rich.table import Table
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
+from wmel.contract.labels import label_words
 from wmel.reports.compare_envelope import ComparisonRecord, DeltaEntry, UnmatchedEntry
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
@@ -80,7 +81,7 @@ def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
         steps, compute = card["average_steps_to_success"], card["average_compute_per_decision"]
         at = list(point.swept.values()) or [point.plan_horizon]
         costs = number(steps, 1), number(latency), bounds(latency), number(compute, 1)
-        rows.add_row(*map(str, at), number(success), bounds(success), *costs)
+        rows.add_row(*map(label_words, at), number(success), bounds(success), *costs)
     points = f"{metadata.episodes_per_point} episodes per point of at most {metadata.episode_horizon} steps"
     lines = [f"{points}: {setting_words(metadata)}", lines_of(rows)]
     if "plan_horizon" not in swept:
@@ -122,12 +123,16 @@ def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
 
 
 def study_lines(record: StudyRecord) -> list[str]:
-    """Every gap of a study in a line, and what is not there."""
+    """Every gap of a study in a line, arms without an oracle in one each, and what is not there."""
     lines = []
     for entry in record.comparisons:
         for model, gap in entry.gaps.items():
             interval = f"[{gap.gap_ci_low:+.3f}, {gap.gap_ci_high:+.3f}]"
             lines.append(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {gap.verdict}")
+    for entry in record.uncompared:
+        for arm, card in entry.scorecards.items():
+            success = estimate_from(card.estimates["success_rate"])
+            lines.append(f"{entry.name} {arm}: success {number(success)} {bounds(success)}")
     lines.append(f"{record.episodes} episodes; {len(record.missing)} cells not whole, {len(record.refused)} refused")
     return [*lines, *(f"  {line}" for line in record.refused)]
 

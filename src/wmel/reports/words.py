@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
+from wmel.contract.labels import label_words
 from wmel.stats.estimate import Estimate
 
 
@@ -63,7 +64,8 @@ def answer_of_run(record: Any) -> str:
 def answer_of_sweep(record: Any) -> str:
     """What a sweep comes to, in a sentence."""
     enough, best = record.effective_horizon, max(record.points, key=lambda point: point.scorecard.success_rate or 0)
-    at = ", ".join(f"{name} {value}" for name, value in best.swept.items()) or f"plan horizon {best.plan_horizon}"
+    swept = best.swept or {"plan horizon": best.plan_horizon}
+    at = ", ".join(f"{name} {label_words(value)}" for name, value in swept.items())
     rate = best.scorecard.success_rate
     found = "no criterion of success was given" if rate is None else f"success is highest, {rate:.3f}, at {at}"
     shortest = "" if enough.value is None else f"; a plan horizon of {enough.value:.0f} is enough"

@@ -1,0 +1,68 @@
+"""Parts as plugins bring them, each with a setting to sweep."""
+
+import numpy as np
+
+from tests.experiments.plain_planner import Plain
+from wmel.contract.objective import DiscountedSum
+from wmel.contract.policy import Decision
+from wmel.environments.grids import GridWorld, Layout
+
+
+class March:
+    """Goes one way."""
+
+    reads = "observation"
+    compute_per_plan_call = None
+    name = "march"
+
+    def __init__(self, environment, action: int = 0):
+        self._space, self._action = environment.spec.actions, action
+        self.settings = {"action": action}
+
+    def observe(self, percept, memory):
+        return None
+
+    def act(self, percept, memory, streams):
+        count, steps = len(percept), int(percept.steps_left.max())
+        actions = np.full((count, steps, self._space.width), self._action, self._space.dtype)
+        return Decision(actions, percept.steps_left, None, np.zeros(count, np.int64))
+
+
+class Weighted(Plain):
+    """A planner with a weight."""
+
+    def __init__(self, plan_horizon: int = 3, weight: int = 1):
+        super().__init__(plan_horizon, 4)
+        self.weight = weight
+
+
+class Near:
+    """An objective with a weight."""
+
+    def __init__(self, environment, weight: float = 1.0):
+        self.reduction, self.name, self.weight = DiscountedSum(1.0), "near", weight
+
+    def costs(self, observations, actions, goals):
+        return self.weight * abs(observations[:, 1:, :2] - goals[:, None, :2]).sum(-1)
+
+
+def corridor(length: int = 5, max_steps: int = 20):
+    """A corridor of any length."""
+    return GridWorld("corridor", Layout.parse("S" + "." * (length - 2) + "G"), max_steps)
+
+
+class Lengths:
+    """A diagnostic that returns whatever it likes."""
+
+    def __init__(self, factor: float = 2.0):
+        self.factor = factor
+
+    def check(self, environment, model, objective):
+        pass
+
+    def read(self, environment, name, model, *, objective, seed, source=None, progress=None):
+        return {"length": environment.spec.max_steps * self.factor, "unknown": float("nan"), "series": [1, 2]}
+
+    @staticmethod
+    def describe(data):
+        return str(data["length"])
