@@ -137,7 +137,7 @@ def test_what_was_read_is_not_read_again(again, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "more", [["--samples", "5"], ["--methods", "fog"], ["--no-oracle"], ["--init", "fixed"], ["--rollout", "decoded"]]
+    "more", [["--sigma", "0.3"], ["--methods", "fog"], ["--no-oracle"], ["--init", "fixed"], ["--rollout", "decoded"]]
 )
 def test_another_question_is_read_anew_and_never_mixed_with_the_first(again, tmp_path, more):
     before = {file: file.read_bytes() for file in tmp_path.rglob("reading.json")}
@@ -146,7 +146,7 @@ def test_another_question_is_read_anew_and_never_mixed_with_the_first(again, tmp
     assert "5/5 readings" in done.stderr and len(files) == 10
     assert {file: files[file] for file in before} == before
     rows = wmel.load(tmp_path).readings
-    assert len(rows) == 1 and len({one.settings["samples"] for one in rows[0].readings}) == 1
+    assert len(rows) == 1 and len({one.settings["sigma"] for one in rows[0].readings}) == 1
     done, files = again()
     assert done.returncode == 0 and "readings" not in done.stderr and len(files) == 10  # the first is still there
 

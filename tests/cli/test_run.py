@@ -72,7 +72,7 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--perturb-prob", "1.5"], "must lie in [0, 1], got 1.5"),
         (["--perturb-prob", "nan"], "must lie in [0, 1], got nan"),
         (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "never strikes: give perturb_prob"),
-        (["--perturb-prob", "1", "--perturbation", "composite:"], "at least one part, got none"),
+        (["--perturb-prob", "1", "--perturbation", "composite:"], "composite"),
         (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 needs an idle action"),
         (["--perturb-prob", "1", "--perturbation", "drop-nex-2"], "did you mean 'drop-next'?"),
         (["--policy", "cem", "--model", "no_such_module:thing"], "cannot import 'no_such_module:thing'"),

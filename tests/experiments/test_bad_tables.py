@@ -3,7 +3,7 @@
 import pytest
 
 from tests.experiments.studies import MAZE, written
-from wmel import catalog
+from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput
 from wmel.experiments.expand import study_of
 from wmel.experiments.spec import parse_study, read_study
@@ -66,4 +66,4 @@ def test_what_is_no_table_is_no_study(study):
 @pytest.mark.parametrize("name", [3, None, ["success_rate"]])
 def test_a_metric_is_a_name(name):
     with pytest.raises(BadInput):
-        catalog.metric(name)
+        metric(name)

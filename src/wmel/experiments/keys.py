@@ -89,7 +89,7 @@ class PolicyKeys(PartKeys):
 
     @property
     def part(self) -> dict[str, Any]:
-        if catalog.PLANNERS.has(self.name) and not self.registry.has(self.name):
+        if not self.given and catalog.PLANNERS.has(self.name) and not self.registry.has(self.name):
             raise BadInput(f"'{self.name}' is a planner: write it as a [[planners]] table")
         return super().part
 
@@ -136,7 +136,7 @@ class PerturbationKeys(PartKeys):
 
     @property
     def checked(self) -> None:
-        if self.part is not None:
+        if self.part is not None and not self.given:
             catalog.perturbation(self.part)
 
 
