@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
-from wmel.errors import BadInput, UnknownPart, described
+from wmel.errors import BadInput, UnknownPart, described, place_of
 from wmel.settings import (
     Meaning,
     Setting,
@@ -215,7 +215,7 @@ def import_object(target: str) -> Any:
     try:
         home = importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        raise BadInput(f"cannot import '{target}': {described(error)}") from error
+        raise BadInput(f"cannot import '{target}': {described(error)}{place_of(error)}") from error
     try:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
