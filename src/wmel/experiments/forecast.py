@@ -17,7 +17,7 @@ from wmel.experiments.store import Store, missing_blocks
 from wmel.machine import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
-STEPS, PATIENCE = 30, 2.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
+STEPS, PATIENCE = 30, 1.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
 
 
 @dataclass(frozen=True)
