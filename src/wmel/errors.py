@@ -14,6 +14,9 @@ WmelError
 """
 
 import difflib
+import inspect
+import os
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +26,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
+NOT_THE_USERS = (  # where the code of wmel, of Python and of installed packages is
+    str(Path(__file__).parent) + os.sep,
+    *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
+    "<frozen",
+)
 
 
 class WmelError(Exception):
@@ -125,13 +133,23 @@ def nearest(name: object, known: Iterable[str], list_words: str = "known:") -> s
     return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
 
 
-def place_of(error: BaseException) -> str:
-    """The place in the user's own code that broke, in brackets; nothing where there is none."""
-    import sysconfig
+def is_users_file(file: str | None) -> bool:
+    """Whether code is the user's own: not of wmel, Python or an installed package."""
+    return file is not None and not file.startswith(NOT_THE_USERS)
 
-    libraries = (sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
-    foreign = (str(Path(__file__).parent), *libraries, "<")
+
+def place_of(error: BaseException) -> str:
+    """The place in the user's own code that broke, in brackets; nothing where no such code was running."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith(foreign):
+        if is_users_file(frame.filename):
             return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
-    return ""
+    return "" if error.__cause__ is None else place_of(error.__cause__)
+
+
+def place_of_code(code: Any) -> str:
+    """The place where a function or a class of the user's own is written, in brackets; nothing where it is unknown."""
+    try:
+        file, (_, line) = inspect.getsourcefile(code), inspect.getsourcelines(code)
+    except (TypeError, OSError):
+        return ""
+    return f" ({file}, line {line}, in {code.__name__})" if is_users_file(file) else ""

@@ -1,9 +1,12 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and hashed once while they stay as they are."""
 
 import os
 import tempfile
 from collections.abc import Callable
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from wmel.errors import BadInput, CannotWrite
 
@@ -49,3 +52,31 @@ def write_atomically(path: Path, text: str) -> None:
             write_whole(target, lambda draft: draft.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+Stamp = tuple[int, int, int]  # when a file was written, its size and its place on the disk
+HASHES = 4096  # files whose hashes a process remembers
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What changes when a file is written again; None where there is no file."""
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_mtime_ns, known.st_size, known.st_ino
+
+
+def hash_files(*paths: Path) -> str:
+    """The SHA-256 of files one after the other; they are read again only when one has changed."""
+    return _hash(paths, tuple(stamp_of(path) for path in paths)).hexdigest()
+
+
+@lru_cache(HASHES)
+def _hash(paths: tuple[Path, ...], stamps: tuple[Stamp | None, ...]) -> Any:
+    """The hash goes on from that of the files before the last, so that each is read once."""
+    if not paths:
+        return sha256()
+    known = _hash(paths[:-1], stamps[:-1]).copy()
+    known.update(paths[-1].read_bytes())
+    return known

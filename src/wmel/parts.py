@@ -229,7 +229,7 @@ def import_object(target: str) -> Any:
     try:
         home = importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        raise BadInput(f"cannot import '{target}': {described(error)}") from error
+        raise BadInput(f"cannot import '{target}': {described(error)}{place_of(error)}") from error
     try:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:

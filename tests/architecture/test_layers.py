@@ -51,6 +51,7 @@ WRITERS = (
     "files.py",
     "reports/",
     "experiments/folder_store.py",
+    "experiments/identity.py",  # pickles into a hash
     "api/episodes.py",  # removes what an unfinished run left behind
     "results.py",
     "training/checkpoints.py",
@@ -152,11 +153,16 @@ FOREIGN = [  # places that run foreign code
     "closed_loop/steps.py",
     "experiments/check.py",
     "experiments/check.py",
+    "experiments/check.py",
+    "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
     "experiments/executors.py",
+    "experiments/identity.py",
+    "experiments/identity.py",
     "parts.py",
     "parts.py",
+    "policies/planning.py",
     "settings.py",
     "testing/findings.py",
 ]

@@ -66,3 +66,10 @@ class Lengths:
     @staticmethod
     def describe(data):
         return str(data["length"])
+
+
+class Unreadable(Lengths):
+    """A diagnostic that is accepted and then breaks."""
+
+    def read(self, *parts, **how):
+        raise RuntimeError("nothing to read")

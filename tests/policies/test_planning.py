@@ -202,7 +202,7 @@ def test_a_class_that_needs_arguments_is_told_so(maze):
         def __init__(self, weights):
             pass
 
-    with pytest.raises(BadInput, match="Needy must be made before it can be used"):
+    with pytest.raises(BadInput, match="the class Needy cannot be built: TypeError"):
         catalog.policy("cem", maze, model=Needy)
 
 

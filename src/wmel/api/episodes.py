@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from wmel import catalog
@@ -91,7 +92,8 @@ def store_for(output: Path | None) -> Iterator[Store]:
     """Where rows go: a folder, nowhere, or beside a record that is one file until that is written."""
     keep_freed_memory()
     if output is None:
-        yield MemoryStore()
+        with TemporaryDirectory(prefix="wmel-models-") as models:
+            yield MemoryStore(Path(models))
         return
     is_folder = output.suffix != ".json"
     store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))

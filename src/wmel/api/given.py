@@ -11,7 +11,9 @@ from wmel import catalog
 from wmel.api.options import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings
 from wmel.errors import BadInput
+from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
+from wmel.experiments.identity import identity_of
 from wmel.experiments.spec import parse_study
 from wmel.parts import Registry, nearest, plain, settings_of
 
@@ -124,7 +126,8 @@ class Given:
             return name_and_settings(data, kind)
         name = part.spec.name if kind == "environment" else getattr(part, "name", None) or type(part).__name__
         self.objects[str(name)] = part
-        return str(name), {"given": True, **readable_settings(part)}
+        known = identity_of(part)
+        return str(name), {"given": True, **({} if known is None else {"identity": known}), **readable_settings(part)}
 
     def models(self, given: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
@@ -161,8 +164,8 @@ class Given:
             return {"name": name or given.rpartition(":")[2], "object": given}
         own = str(name or getattr(getattr(given, "spec", None), "name", None) or type(given).__name__)
         self.objects[own] = given
-        weights = getattr(getattr(given, "spec", None), "weights", None)
-        return {"name": own, "given": True, **({"weights": weights} if isinstance(weights, str) else {})}
+        known = identity_of(given)
+        return {"name": own, "given": True, **({} if known is None else {"weights": known})}
 
     def _choose_rollout(self, entries: list[dict[str, Any]], rollout: str) -> None:
         """Where some models have a choice how to imagine, the setting is for those; else for all, to be refused."""
@@ -229,7 +232,7 @@ def describe_environment(environment: Any) -> dict[str, Any] | None:
     settings = getattr(environment, "settings", None)
     if not catalog.ENVIRONMENTS.has(name) or not isinstance(settings, Mapping):
         return None
-    usual = catalog.environment(name)
+    usual = named_environment({"name": name})
     if type(usual) is not type(environment) and "action_repeat" not in settings:
         return None
     return {"name": name, **{key: value for key, value in settings.items() if usual.settings.get(key) != value}}

@@ -68,7 +68,8 @@ def study(
         return _dry_run(whole, store, options, quiet=quiet)
     with progress_listener(whole.name, quiet=quiet) as listener:
         summary = run_study(whole, store, options, listener)
-    done = f"{summary.trained} models trained, {summary.episodes} episodes run, {len(summary.failures)} failures"
+    failed = sum(map(len, summary.failed.values()))
+    done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
     result = _result(load_study(store), store)
     read = f"{summary.readings} readings" if whole.diagnostics else ""
     lines = [

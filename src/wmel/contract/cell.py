@@ -19,6 +19,7 @@ FLOOR = "random"
 ORACLE = "oracle"
 USUAL_ROLLOUT = "latent"  # of models that can imagine in several ways
 Part = Mapping[str, Any]  # {name, **settings}
+NO_SETTINGS = ("name", "given", "identity")  # keys of a part as data; the last two are those of a live object
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +212,8 @@ def has_live_part(cell: Cell | Diagnostic) -> bool:
         arm = cell.arm
         parts = (cell.task.environment, cell.task.perturbation, arm.planner, arm.objective, arm.policy)
         models = (arm.model,)
-    unknown = (model for model in models if model is not None and "given" in model and "weights" not in model)
-    return any(part.get("given") for part in parts if part is not None) or next(unknown, None) is not None
+    live = [part for part in parts if part is not None and part.get("given") and "identity" not in part]
+    return bool(live) or any(model is not None and "given" in model and "weights" not in model for model in models)
 
 
 def training_of(environment: Part, model: Mapping[str, Any] | None) -> Training | None:
@@ -226,7 +227,7 @@ def part_label(part: Part) -> str:
     """A part as people write it: `cem-plan_horizon=5-elites=8`."""
     if part["name"] == "composite":
         return "composite:" + "+".join(part_label(one) for one in part["parts"])
-    settings = (f"{name}={_short(value)}" for name, value in part.items() if name not in ("name", "given"))
+    settings = (f"{name}={_short(value)}" for name, value in part.items() if name not in NO_SETTINGS)
     return "-".join([part["name"], *settings])
 
 

@@ -84,7 +84,7 @@ def fresh_observations(
     if (each[episode] > lengths).any():
         raise BadInput(f"{states} states do not fit into {episodes} episodes, one of which has {lengths.min()} steps")
     step = ((place + draws[episode, place]) / each[episode] * lengths).astype(np.int64).clip(max=lengths - 1)
-    found = arrays["states"][episode, step]
+    found = arrays["states"][episode, step].astype(environment.reset(seeds[:1]).dtype)
     last = np.where(step[:, None] > 0, arrays["actions"][episode, step - 1], 0)
     percept = Percept(environment.observe(found), environment.goals(found), found, last, steps - step)
     told = (

@@ -12,7 +12,7 @@ from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import WmelError
 from wmel.parts import Registry
 
-WORLDS, MODELS = 16, 8  # environments and models a process keeps
+WORLDS = 16  # environments a process keeps
 CHECKPOINTS = "checkpoints"  # where a training keeps those on the way
 REGISTRIES = {
     "environment": catalog.ENVIRONMENTS,
@@ -52,8 +52,11 @@ class ModelPaths:
 
 def build_environment(part: Part, paths: ModelPaths) -> Any:
     """An environment, once in this process."""
-    if part.get("given"):
-        return paths.objects[part["name"]]
+    return paths.objects[part["name"]] if part.get("given") else named_environment(part)
+
+
+def named_environment(part: Part) -> Any:
+    """An environment of the catalogue, once in this process."""
     return _environment(json.dumps(part, sort_keys=True))
 
 
@@ -90,40 +93,6 @@ def _part(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
     return catalog.name_and_settings(part, "part")
 
 
-def build_model(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> Any:
-    """A model, a checkpoint once in this process; None for the oracle."""
-    if model is None:
-        return None
-    if "given" in model:
-        return paths.objects[model["given"]]
-    if "object" in model:
-        return catalog.MODELS.load(model["object"])
-    folder = paths.folder_of(environment, model)
-    assert folder is not None
-    if environment.get("given"):
-        from wmel.training.checkpoints import restore  # torch is needed only here
-
-        return restore(folder, paths.objects[environment["name"]], paths.device, model.get("rollout"))
-    stamps = tuple(_stamp(folder / name) for name in ("card.json", "weights.safetensors"))
-    return _model(folder, stamps, json.dumps(environment, sort_keys=True), paths.device, model.get("rollout"))
-
-
-@lru_cache(MODELS)
-def _model(folder: Path, stamps: tuple[Any, ...], environment: str, device: str, rollout: str | None) -> Any:
-    from wmel.training.checkpoints import restore  # torch is needed only here
-
-    return restore(folder, _environment(environment), device, rollout)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """When a file was written, and its size; None where there is none."""
-    try:
-        known = path.stat()
-    except OSError:
-        return None
-    return known.st_mtime_ns, known.st_size
-
-
 def build_trainer(part: Part, paths: ModelPaths) -> Any:
     """A trainer; a folder of stored episodes is relative to the study file."""
     name, settings = catalog.name_and_settings(part, "trainer")
@@ -138,15 +107,6 @@ def build_diagnostic(cell: Diagnostic) -> Any:
     """The diagnostic of a cell."""
     name, settings = catalog.name_and_settings(cell.diagnostic, "diagnostic")
     return catalog.DIAGNOSTICS.build(name, **settings)
-
-
-def data_hash(checkpoint: Path | None) -> str | None:
-    """Of the data a checkpoint was trained on, by its card."""
-    if checkpoint is None:
-        return None
-    from wmel.training.checkpoints import read_card  # torch is needed only here
-
-    return (read_card(checkpoint).get("data") or {}).get("sha256")
 
 
 def described_parts(cell: Cell | Diagnostic) -> dict[str, Any]:

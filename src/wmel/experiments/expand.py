@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
 from wmel.errors import BadInput
 from wmel.experiments.keys import environment_part
+from wmel.experiments.models import files_hash
 from wmel.experiments.spec import KEPT, MOST, SEED, Entry, StudySpec, arm_name
-
-FILES = ("weights.safetensors", "card.json")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +193,7 @@ def _models(
     use |= {} if elsewhere in (None, environment) else {"environment": elsewhere}
     if keys.checkpoint is not None:
         path = keys.checkpoint.replace(SEED, str(seed))
-        yield name, {"checkpoint": path, "files": _files_hash(folder / path), **use}, {}
+        yield name, {"checkpoint": path, "files": files_hash(folder / path), **use}, {}
     elif keys.object is not None:
         yield name, {"object": keys.object}, {}
     elif keys.given:
@@ -213,11 +211,3 @@ def _models(
             yield f"{name}@{at}", {"trainer": recipe, "at": at, **use}, {"updates": at}
         if not updates:
             yield name, {"trainer": recipe, **use}, {}
-
-
-def _files_hash(checkpoint: Path) -> str:
-    """Of the weights and the card of a checkpoint folder."""
-    try:
-        return sha256(b"".join((checkpoint / name).read_bytes() for name in FILES)).hexdigest()
-    except OSError as error:
-        raise BadInput(f"{checkpoint} is no checkpoint: cannot read it: {error.strerror or error}") from error

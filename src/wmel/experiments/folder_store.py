@@ -15,9 +15,9 @@ from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.expand import Study
 from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
-from wmel.experiments.store import Manifest, StoredBlock, without_rows
+from wmel.experiments.store import Manifest, StoredBlock, joined_reasons, without_rows
 from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
-from wmel.files import write_whole
+from wmel.files import stamp_of, write_whole
 
 MANIFEST = "study.json"
 
@@ -144,8 +144,9 @@ class FolderStore:
         self._write(self._cell(reading.cell) / "reading.json", content)
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
-        """Why a cell could not be run, beside its rows."""
-        self._write(self._failure(cell), {"cell": cell.as_data(), "where": where, "error": reason})
+        """Why a part of a cell could not be run, beside its rows and the failures of other parts."""
+        failures = [*self._failures(self._failure(cell)), {"where": where, "error": reason}]
+        self._write(self._failure(cell), {"cell": cell.as_data(), "failures": failures})
 
     def forget_failure(self, cell: Cell | Diagnostic) -> None:
         """Before a cell is tried again."""
@@ -153,11 +154,19 @@ class FolderStore:
 
     def failure(self, cell: Cell | Diagnostic) -> str | None:
         """Why a cell could not be run, if that is known."""
-        path = self._failure(cell)
+        return joined_reasons(one["error"] for one in self._failures(self._failure(cell)))
+
+    @staticmethod
+    def _failures(path: Path) -> list[dict[str, str]]:
+        """Each with where it happened and its error; an earlier version kept one, as the whole file."""
+        if not path.exists():
+            return []
         try:
-            return str(json.loads(path.read_text(encoding="utf-8"))["error"]) if path.exists() else None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            return f"{path} is damaged: {error!r}"
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            failures = stored.get("failures", [stored])
+            return [{"where": str(one["where"]), "error": str(one["error"])} for one in failures]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return [{"where": str(path), "error": f"{path} is damaged: {error!r}"}]
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
         """The whole blocks of a cell in order, and what is wrong with the others."""
@@ -171,7 +180,7 @@ class FolderStore:
 
     def _block(self, cell: Cell, path: Path) -> StoredBlock:
         rows = path.with_suffix(".parquet")
-        stamps = _stamp(path), _stamp(rows)
+        stamps = stamp_of(path), stamp_of(rows)
         known = self._verified.get(path)
         if known is None or known[0] != stamps:
             known = self._verified[path] = stamps, self._verify(cell, path, rows)
@@ -230,14 +239,6 @@ class FolderStore:
             write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        known = path.stat()
-    except OSError:
-        return None
-    return known.st_mtime_ns, known.st_size
 
 
 def _read(path: Path) -> bytes:

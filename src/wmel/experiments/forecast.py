@@ -1,5 +1,6 @@
 """How long a study will take: a few episodes of each kind of cell are run, and the rest is counted from them."""
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -11,11 +12,12 @@ from wmel.contract.cell import FLOOR, Arm, Cell, Training
 from wmel.experiments.build import ModelPaths, build_environment, build_policy, build_trainer
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
+from wmel.experiments.models import build_model_to_try, kind_of
 from wmel.experiments.store import Store, missing_blocks
 from wmel.machine import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
-STEPS, PATIENCE = 30, 2.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
+STEPS, PATIENCE = 30, 1.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,13 @@ def _forecast(
     untrained = [job for job in models if not job.is_done]
     seconds = _training_seconds([job.training for job in untrained], paths)
     blocks = [(cell, missing_blocks(store, cell, paths, block)) for cell in cells]
-    tried: dict[tuple[str, str], Any] = {}
+    kinds = {cell.key: _cell_kind(cell, paths) for cell in cells}
+    tried: dict[tuple[str, str, str], Any] = {}
     longest = 0.0
     for cell, jobs in blocks:
-        kind = (cell.setting, cell.arm.name)
+        kind = kinds[cell.key]
         if jobs and kind not in tried:
-            tried[kind] = _stored_seconds(store, [one for one in cells if (one.setting, one.arm.name) == kind])
+            tried[kind] = _stored_seconds(store, [one for one in cells if kinds[one.key] == kind])
             if tried[kind] is None:
                 say(f"trying {cell.name}")
                 tried[kind] = _block_seconds(cell, paths)
@@ -58,6 +61,11 @@ def _forecast(
     left = [jobs for _, jobs in blocks if jobs]
     episodes = sum(job.count for jobs in left for job in jobs)
     return Forecast(len(cells), len(cells) - len(left), episodes, len(untrained), max(seconds / workers, longest))
+
+
+def _cell_kind(cell: Cell, paths: ModelPaths) -> tuple[str, str, str]:
+    """What cells share that take as long as each other: seeds and checkpoints of one training change nothing."""
+    return cell.setting, json.dumps(cell.arm.policy), kind_of(cell.arm.model, paths)
 
 
 def _stored_seconds(store: Store, cells: list[Cell]) -> Callable[[Block], float] | None:
@@ -90,17 +98,10 @@ def _block_seconds(cell: Cell, paths: ModelPaths) -> Callable[[Block], float]:
 
 def _runner(cell: Cell, paths: ModelPaths) -> BenchmarkRunner:
     """The episodes of a cell; a model that is not trained yet costs what an untrained one of its shape does."""
-    model = cell.arm.model or {}
-    folder = paths.folder_of(cell.task.environment, cell.arm.model)
-    if folder is None or (folder / "card.json").exists():
-        return Block(cell, 0, cell.episodes, paths).runner
-    from wmel.training.checkpoints import untrained  # torch is needed only here
-
     floor = replace(cell, arm=Arm(FLOOR, policy={"name": FLOOR}))
     runner = Block(floor, 0, cell.episodes, paths).runner
-    world, trainer = runner.environment, build_trainer(model["trainer"], paths)
-    blank = untrained(world, trainer, paths.device, model.get("rollout"))
-    return replace(runner, policy=build_policy(cell.arm, world, blank, paths))
+    model = build_model_to_try(cell.task.environment, cell.arm.model, paths)
+    return replace(runner, policy=build_policy(cell.arm, runner.environment, model, paths))
 
 
 def _training_seconds(trainings: list[Training], paths: ModelPaths) -> float:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,12 @@ from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
     build_environment,
-    build_model,
     build_perturbation,
     build_policy,
     build_trainer,
-    data_hash,
     described_parts,
 )
+from wmel.experiments.models import build_model, data_hash, is_whole, weights_file_hash
 from wmel.experiments.provenance import provenance
 from wmel.schema import Run
 
@@ -99,9 +97,11 @@ def run_block(block: Block, progress: Callable[[float], None] = lambda finished:
 def _provenance(block: Block, run: Run) -> dict[str, Any]:
     """What must be known of the rows of a block when a later run finds them."""
     environment, model = block.cell.task.environment, block.cell.arm.model
+    folder = block.paths.folder_of(environment, model)
     return {
         **provenance(block.cell, run),
-        "data": data_hash(block.paths.folder_of(environment, model)),
+        "weights_file": weights_file_hash(folder),
+        "data": data_hash(folder),
         "device": block.paths.device_of(environment, model),
     }
 
@@ -126,18 +126,6 @@ class TrainingJob:
     @property
     def is_done(self) -> bool:
         return is_whole(self.folder)
-
-
-def is_whole(checkpoint: Path) -> bool:
-    """Whether a checkpoint was trained to its end, and its weights are those its card was written for."""
-    try:
-        card = json.loads((checkpoint / "card.json").read_text(encoding="utf-8"))
-        weights = sha256((checkpoint / "weights.safetensors").read_bytes()).hexdigest()
-    except (OSError, ValueError):
-        return False
-    if not isinstance(card, dict) or card.get("weights_sha256") != weights:
-        return False
-    return not (card.get("fit") or {}).get("interrupted")
 
 
 def run_training(job: TrainingJob) -> float:
@@ -178,6 +166,17 @@ def run_job(job: Block | TrainingJob | Reading) -> Any:
     return run_training(job) if isinstance(job, TrainingJob) else run_reading(job)
 
 
+def model_by_model(jobs: list[Any]) -> list[Any]:
+    """Jobs of the same model one after the other, so that few models are needed at a time."""
+    models = [json.dumps(_model_of(job.cell), sort_keys=True) for job in jobs]
+    first = {model: place for place, model in reversed(list(enumerate(models)))}
+    return [job for _, job in sorted(zip(models, jobs, strict=True), key=lambda one: first[one[0]])]
+
+
+def _model_of(cell: Cell | Diagnostic) -> Any:
+    return cell.model if isinstance(cell, Diagnostic) else cell.arm.model
+
+
 def run_reading(job: Reading, progress: Callable[[float], None] = lambda share: None) -> ReadingResult:
     """Ask a model the question of a diagnostic; `progress` is told what share of it has just been done."""
     begin, cell, paths = time.perf_counter(), job.cell, job.paths
@@ -196,9 +195,11 @@ def run_reading(job: Reading, progress: Callable[[float], None] = lambda share: 
         progress=progress,
     )
     weights = getattr(getattr(model, "spec", None), "weights", None)
+    folder = paths.folder_of(cell.environment, cell.model)
     made_with = {
         **provenance(cell, None, weights),
-        "data": data_hash(paths.folder_of(cell.environment, cell.model)),
+        "weights_file": weights_file_hash(folder),
+        "data": data_hash(folder),
         "device": paths.device_of(cell.environment, cell.model),
     }
     return ReadingResult({**data, "parts": described_parts(cell)}, made_with, time.perf_counter() - begin)

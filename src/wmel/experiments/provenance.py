@@ -21,7 +21,13 @@ from wmel.schema import Run
 ROOT = Path(wmel.__file__).parent
 LOOP = ("arrays", "schema", "randomness", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
-COMPARED = ("versions", "code", "weights", "device")  # of which a difference is named when a study goes on
+COMPARED = {  # of which a difference is named when a study goes on, and how
+    "versions": "versions",
+    "code": "code",
+    "weights": "weights",
+    "weights_file": "weights",
+    "device": "device",
+}
 
 
 def provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | None = None) -> dict[str, Any]:
@@ -72,8 +78,8 @@ def _parts_of(cell: Cell | Diagnostic) -> tuple[list[tuple[Registry, str | None]
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What has changed of what is compared, in words; a package that only one of them used does not count."""
     found = []
-    for name in COMPARED:
-        one, other = then.get(name), now.get(name)
+    for field, name in COMPARED.items():
+        one, other = then.get(field), now.get(field)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             shared = [key for key in one if key in other and one[key] != other[key]]
             found += [f"{name} of {key} ({_short(one[key])}, now {_short(other[key])})" for key in shared]

@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
-from wmel.contract.cell import Cell, Diagnostic, has_live_part
+from wmel.contract.cell import ORACLE, Cell, Diagnostic, has_live_part
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, other_tasks
 from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
+from wmel.experiments.identity import check_objects_travel, why_unknown
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
     Reading,
     ReadingResult,
     TrainingJob,
+    model_by_model,
     run_block,
     run_job,
     run_reading,
@@ -49,7 +51,18 @@ class Summary:
     episodes: int = 0
     trained: int = 0
     readings: int = 0
-    failures: list[str] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)  # reason -> what failed for it
+
+    def fail(self, what: str, reason: str) -> None:
+        self.failed.setdefault(reason, []).append(what)
+
+    @property
+    def failures(self) -> list[str]:
+        """A line for each reason, with the first thing that failed for it and how many others."""
+        return [
+            f"{what[0]}{f' and {len(what) - 1} more' if len(what) > 1 else ''}: {reason}" if what[0] else reason
+            for reason, what in self.failed.items()
+        ]
 
 
 def chosen_cells(cells: Sequence[Any], options: RunOptions) -> list[Any]:
@@ -87,22 +100,25 @@ class _Runner:
             like = (*study.cells, *study.diagnostics)[0].name
             raise BadInput(f"no cell is called like {options.only!r}; cells are called like {like!r}")
         paths = paths_of(study, store, options)
-        check_cells(cells, paths, needs_criterion=options.needs_criterion)
-        check_diagnostics(readings, paths)
+        outdated = [*self._unrecognised([*cells, *readings]), *self._changed(cells, readings, paths)]
+        self._check(cells, readings, {cell.key for cell in outdated}, paths)
         for warning in other_tasks([*cells, *readings], paths):
             self.listener.note(warning)
         with store.locked():
             for cell in cells:
                 for wrong in store.drop_damaged(cell):
                     self.listener.note(f"{wrong}: it is run again")
-            self._forget_live(cells, readings)
-            self._settle_changed(cells, readings, paths)
+            for cell in outdated:
+                store.drop(cell)
             early = options.anytime or _could_stop_early(store)
             store.write_manifest(study, anytime=early)
             jobs = [block for cell in cells for block in self._missing(cell, paths)]
             unread = [one for one in readings if store.reading(one) is None]
-            unable = self._train([*{job.cell.key: job.cell for job in jobs}.values(), *unread], paths)
-            for cell in (*cells, *unread):
+            left = [*{job.cell.key: job.cell for job in jobs}.values(), *unread]
+            for cell in left:
+                store.forget_failure(cell)
+            unable = self._train(left, paths)
+            for cell in left:
                 if _training_key(cell) in unable:
                     self._fail(cell, "its model", unable[_training_key(cell)])
             self._run_episodes(cells, jobs, unable, paths)
@@ -114,30 +130,46 @@ class _Runner:
     def _missing(self, cell: Cell, paths: ModelPaths) -> list[Block]:
         return missing_blocks(self.store, cell, paths, self.study.block, trajectories=self.options.trajectories)
 
-    def _forget_live(self, cells: list[Cell], readings: list[Diagnostic]) -> None:
-        """Drop rows of objects that cannot be recognised: one of the same name may be another."""
-        found = [cell for cell in cells if has_live_part(cell) and self.store.blocks(cell)[0]]
-        found += [cell for cell in readings if has_live_part(cell) and self.store.reading(cell) is not None]
-        for cell in found:
-            self.store.drop(cell)
-        if found:
-            self.listener.note(
-                f"{len(found)} cells are of objects that cannot be recognised, and are run again: name a model as "
-                "package.module:object, or give its spec the hash of its weights"
-            )
+    def _check(self, cells: list[Cell], readings: list[Diagnostic], outdated: set[str], paths: ModelPaths) -> None:
+        """Try what is left to do; the oracle of a setting too, which its models are compared with."""
+        left = {cell.key for cell in cells if self._missing(cell, paths)} | outdated
+        settings = {cell.setting for cell in cells if cell.key in left}
+        tried = [one for one in cells if one.key in left or (one.arm.name == ORACLE and one.setting in settings)]
+        check_cells(tried, paths, needs_criterion=self.options.needs_criterion)
+        unread = [one for one in readings if one.key in outdated or self.store.reading(one) is None]
+        check_diagnostics(unread, paths)
+        if not isinstance(self.options.executor, Serial) and (tried or unread):
+            check_objects_travel(self.study.objects, self.options.executor)
 
-    def _settle_changed(self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths) -> None:
+    def _unrecognised(self, cells: list[Any]) -> list[Any]:
+        """Stored cells of objects that cannot be recognised: one of the same name may be another."""
+        live = [cell for cell in cells if has_live_part(cell)]
+        found = [cell for cell in live if self._is_stored(cell)]
+        if found:
+            reasons = (why_unknown(one) for one in self.study.objects.values())
+            why = next((reason for reason in reasons if reason is not None), "it is unknown what they are made of")
+            self.listener.note(
+                f"{len(found)} cells are of objects that cannot be recognised, and are run again ({why}): name a "
+                "model as package.module:object, or give its spec the hash of its weights"
+            )
+        return found
+
+    def _is_stored(self, cell: Cell | Diagnostic) -> bool:
+        if isinstance(cell, Diagnostic):
+            return self.store.reading(cell) is not None
+        return bool(self.store.blocks(cell)[0])
+
+    def _changed(self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths) -> list[Cell | Diagnostic]:
+        """Cells whose rows were made with something else and must go; which ones may stay is for the caller to say."""
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]
         if not changed:
-            return
-        said = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
+            return []
+        words = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
         how = self.options.when_changed
         if how is None:
-            raise BadInput(f"{said}: run them again with --rerun changed, or let them stand with --keep")
-        for one in changed:
-            if how == "rerun" or not one.is_whole:  # rows of a cell are never mixed
-                self.store.drop(one.cell)
-        self.listener.note(f"{said}: {'they are run again' if how == 'rerun' else 'whole ones are kept'}")
+            raise BadInput(f"{words}: run them again with --rerun changed, or let them stand with --keep")
+        self.listener.note(f"{words}: {'they are run again' if how == 'rerun' else 'whole ones are kept'}")
+        return [one.cell for one in changed if how == "rerun" or not one.is_whole]  # rows of a cell are never mixed
 
     def _train(self, cells: list[Any], paths: ModelPaths) -> dict[str | None, str]:
         """Train what is missing; why some could not be, by key."""
@@ -169,10 +201,9 @@ class _Runner:
             self._run_blocks(blocks)
 
     def _run_blocks(self, jobs: list[Block]) -> None:
+        jobs = model_by_model(jobs)
         if jobs:
             self.listener.begin("running", sum(job.count for job in jobs), "episodes")
-        for cell in {job.cell.key: job.cell for job in jobs}.values():
-            self.store.forget_failure(cell)
         in_here = isinstance(self.options.executor, Serial)
         unwritten = 0
         work = (lambda job: run_block(job, self.listener.advance)) if in_here else run_job
@@ -185,15 +216,13 @@ class _Runner:
                 if not in_here or isinstance(outcome, Failure):
                     self.listener.advance(job.count)
                 if unwritten == UNWRITTEN and left:
-                    self.summary.failures.append(f"nothing more can be written: {left} blocks are left for another run")
+                    self.summary.fail("", f"nothing more can be written: {left} blocks are left for another run")
                     return
 
     def _run_readings(self, cells: list[Diagnostic], paths: ModelPaths) -> None:
-        jobs = [Reading(cell, paths) for cell in cells]
+        jobs = model_by_model([Reading(cell, paths) for cell in cells])
         if jobs:
             self.listener.begin("reading", len(jobs), "readings")
-        for cell in cells:
-            self.store.forget_failure(cell)
         shares: list[float] = []  # of the reading in hand, done so far
 
         def read(job: Reading) -> ReadingResult:
@@ -223,20 +252,22 @@ class _Runner:
         self.summary.episodes += job.count
         errors = outcome.run.table["error"]
         if (errors != "").all():
-            self.summary.failures.append(f"{job.name}: every episode broke: {errors[0]}")
+            self.summary.fail(job.name, f"every episode broke: {errors[0]}")
         return 0
 
     def _write(self, write: Any) -> bool:
         try:
             write()
         except CannotWrite as error:
-            self.summary.failures.append(str(error))
+            self.summary.fail("", str(error))
             return False
         return True
 
     def _fail(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
-        named = f"{where}: {reason}" if where != "its model" else f"{cell.name}: its model: {reason}"
-        self.summary.failures.append(named)
+        if where == "its model":
+            self.summary.fail(cell.name, f"its model: {reason}")
+        else:
+            self.summary.fail(where, reason)
         self._write(lambda: self.store.write_failure(cell, where, reason))
 
 

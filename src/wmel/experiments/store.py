@@ -1,17 +1,18 @@
 """Stores of rows: in memory, and what of a study is missing in one or was made with something else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from wmel.analysis.scorecard import Coverage
-from wmel.contract.cell import Cell, Diagnostic
+from wmel.contract.cell import Cell, Diagnostic, Part
 from wmel.errors import WmelError
-from wmel.experiments.build import ModelPaths, build_model
-from wmel.experiments.expand import Study
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
+from wmel.experiments.models import build_model, is_whole, weights_file_hash
 from wmel.experiments.provenance import code_of, differences
 from wmel.machine import versions_in_use
 from wmel.schema import EpisodeTable, Run, stacked
@@ -99,13 +100,13 @@ class Store(Protocol):
 
 @dataclass(eq=False)
 class MemoryStore:
-    """Nothing is written."""
+    """Rows stay in this process."""
 
+    models: Path  # where recipes are trained
     kept: dict[str, list[StoredBlock]] = field(default_factory=dict)
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, list[str]] = field(default_factory=dict)
     known: Manifest | None = None
-    models: Path = Path("models")
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
@@ -144,13 +145,13 @@ class MemoryStore:
         self.readings[reading.cell.key] = {**asdict(result), "cell": reading.cell.as_data()}
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
-        self.failures[cell.key] = reason
+        self.failures.setdefault(cell.key, []).append(reason)
 
     def forget_failure(self, cell: Cell | Diagnostic) -> None:
         self.failures.pop(cell.key, None)
 
     def failure(self, cell: Cell | Diagnostic) -> str | None:
-        return self.failures.get(cell.key)
+        return joined_reasons(self.failures.get(cell.key, ()))
 
     def drop(self, cell: Cell | Diagnostic) -> None:
         self.kept.pop(cell.key, None)
@@ -158,6 +159,11 @@ class MemoryStore:
 
     def drop_damaged(self, cell: Cell) -> list[str]:
         return []
+
+
+def joined_reasons(reasons: Iterable[str]) -> str | None:
+    """Why a cell could not be run, each reason once; None where nothing failed."""
+    return "; ".join(dict.fromkeys(reasons)) or None
 
 
 def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
@@ -218,9 +224,9 @@ def changed_cells(store: Store, cells: list[Cell], paths: ModelPaths) -> list[Ch
         stored, _ = store.blocks(cell)
         if not stored:
             continue
-        environment, model = cell.task.environment, cell.arm.model
-        now = {"versions": versions_in_use(), "code": code_of(cell), "weights": _weights(cell, paths)}
-        now["device"] = paths.device_of(environment, model)
+        now = _made_now(cell, cell.task.environment, cell.arm.model, paths)
+        if any(block.provenance.get("weights_file") is None for block in stored):
+            now["weights"] = _weights(cell, paths)
         differ = list(dict.fromkeys(one for block in stored for one in differences(block.provenance, now)))
         if differ:
             found.append(Changed(cell, differ, not list(_gaps(stored, 0, cell.episodes))))
@@ -233,9 +239,7 @@ def changed_readings(store: Store, cells: list[Diagnostic], paths: ModelPaths) -
     for cell in cells:
         stored = store.reading(cell)
         if stored is not None:
-            device = paths.device_of(cell.environment, cell.model)
-            now = {"versions": versions_in_use(), "code": code_of(cell), "device": device}
-            differ = differences(stored["provenance"], now)
+            differ = differences(stored["provenance"], _made_now(cell, cell.environment, cell.model, paths))
             found += [Changed(cell, differ, True)] if differ else []
     return found
 
@@ -253,10 +257,26 @@ def _gaps(stored: list[StoredBlock], first: int, last: int) -> Iterator[tuple[in
         yield at, last
 
 
+def _made_now(
+    cell: Cell | Diagnostic, environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths
+) -> dict[str, Any]:
+    """What rows of a cell would be made with now; the file of weights tells of a model without restoring it."""
+    folder = paths.folder_of(environment, model)
+    return {
+        "versions": versions_in_use(),
+        "code": code_of(cell),
+        "weights_file": weights_file_hash(folder) if folder is not None and is_whole(folder) else None,
+        "device": paths.device_of(environment, model),
+    }
+
+
 def _weights(cell: Cell, paths: ModelPaths) -> str | None:
-    """The hash of a cell's model as it is now; None where it is not there to be read."""
-    folder = paths.folder_of(cell.task.environment, cell.arm.model)
-    if folder is None or not (folder / "card.json").exists():
+    """The hash of a trained model as it is now, for rows of an earlier version; None where it is not there to be read.
+
+    That of a checkpoint is a part of its cell's key.
+    """
+    training, folder = training_of_cell(cell), paths.folder_of(cell.task.environment, cell.arm.model)
+    if training is None or folder is None or not (folder / "card.json").exists():
         return None
     try:
         return build_model(cell.task.environment, cell.arm.model, paths).spec.weights

@@ -44,6 +44,7 @@ class StoredProvenance(Stored):
     versions: dict[str, str]
     code: dict[str, str]
     weights: str | None
+    weights_file: str | None = None  # the SHA-256 of the checkpoint's file of weights
     data: str | None = None
     device: str = "cpu"
     machine: dict[str, Any]

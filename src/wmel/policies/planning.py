@@ -6,7 +6,7 @@ from wmel import catalog
 from wmel.catalog import PLANNERS
 from wmel.contract.environment import Environment
 from wmel.contract.planner import Planner
-from wmel.errors import BadInput, described
+from wmel.errors import BadInput, described, place_of
 from wmel.models.callable_model import CallableModel
 from wmel.models.oracle import Oracle
 from wmel.policies.four_methods import FourMethodsPolicy
@@ -48,8 +48,8 @@ def _missing(thing: Any, names: tuple[str, ...]) -> list[str]:
 def _made(kind: type) -> Any:
     try:
         return kind()
-    except TypeError as error:
-        raise BadInput(f"{kind.__name__} must be made before it can be used: {described(error)}") from error
+    except Exception as error:
+        raise BadInput(f"the class {kind.__name__} cannot be built: {described(error)}{place_of(error)}") from error
 
 
 def planning(

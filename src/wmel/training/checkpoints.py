@@ -17,7 +17,7 @@ from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
 from wmel.errors import BadInput, CannotWrite, described
 from wmel.errors import described as describe_error
-from wmel.files import write_whole
+from wmel.files import hash_files, write_whole
 from wmel.machine import versions_in_use
 from wmel.training.data import Collected
 from wmel.training.fit import Fitted
@@ -163,7 +163,7 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, An
         stored = (folder / WEIGHTS).read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {error.strerror or error}") from error
-    if said != sha256(stored).hexdigest():
+    if said != hash_files(folder / WEIGHTS):
         raise BadInput(f"{folder / WEIGHTS} are not the weights {CARD} describes: their SHA-256 is another")
     try:
         return load(stored), card
@@ -204,6 +204,22 @@ def restore(folder: Path, environment: Environment, device: str = "cpu", rollout
     `rollout` says how it imagines, where its kind has a choice.
     """
     where = usable_device(device)
+    weights, trainer, described = checked_checkpoint(folder, environment)
+    try:
+        network = trainer.blank(environment)
+        network.load_state_dict(weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"the card of {folder} describes no {described['kind']}: {describe_error(error)}") from error
+    except RuntimeError as error:
+        raise BadInput(f"the weights in {folder} do not fit the card beside them: {_first_line(error)}") from error
+    return choose_rollout(trainer.model(environment, network.to(where)), trainer, described["kind"], rollout)
+
+
+def checked_checkpoint(folder: Path, environment: Environment) -> tuple[dict[str, torch.Tensor], Any, dict[str, Any]]:
+    """The weights of a checkpoint, the trainer whose network they fit, and the card's words on the model.
+
+    One that is damaged, or cannot be used in the environment, is refused; no network is built.
+    """
     weights, card = read_checkpoint(folder)
     described = card["model"]
     kind = trainer_class(described, folder)
@@ -215,19 +231,24 @@ def restore(folder: Path, environment: Environment, device: str = "cpu", rollout
     for key, values in weights.items():
         if not values.isfinite().all():
             raise BadInput(f"the weights in {folder} are broken: {key} has numbers that are NaN or infinite")
-    try:
-        network = trainer.blank(environment)
-        network.load_state_dict(weights)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"the card of {folder} describes no {described['kind']}: {describe_error(error)}") from error
-    except RuntimeError as error:
-        raise BadInput(f"the weights in {folder} do not fit the card beside them: {_first_line(error)}") from error
-    return choose_rollout(trainer.model(environment, network.to(where)), kind, described["kind"], rollout)
+    return weights, trainer, described
 
 
-def untrained(environment: Environment, trainer: Trainer, device: str = "cpu", rollout: str | None = None) -> Any:
-    """A model as large as the one a trainer makes, on a device, that imagines in the same way."""
-    how = trainer.resolve(environment)
+def untrained(
+    environment: Environment,
+    trainer: Trainer,
+    device: str = "cpu",
+    rollout: str | None = None,
+    trained_in: Environment | None = None,
+) -> Any:
+    """A model as large as the one a trainer makes, on a device, that imagines in the same way.
+
+    `trained_in` is where it will be trained, if elsewhere; an environment it could not be used in is refused.
+    """
+    home = environment if trained_in is None else trained_in
+    how = trainer.resolve(home)
+    if home is not environment:
+        how.check(environment, trained_for(home))
     network = how.blank(environment).to(usable_device(device))
     return choose_rollout(how.model(environment, network), how, TRAINERS.name_of(how) or "", rollout)
 

@@ -90,16 +90,18 @@ class FittedTrainer(ABC):
         policy = STORED if self.data is not None else self.collect or known["collect"]
         usual = {
             name: value
-            for name, value in {**known, **self._collection_defaults(policy), "collect": policy}.items()
+            for name, value in {**known, **self._collection_defaults(policy, environment), "collect": policy}.items()
             if getattr(self, name) is None
         }
         return replace(self, **usual)
 
-    def _collection_defaults(self, policy: str | list | dict) -> dict[str, Any]:
-        """What collecting comes to; settings that the policy has no use for are refused."""
+    def _collection_defaults(self, policy: str | list | dict, environment: Environment) -> dict[str, Any]:
+        """What collecting comes to; settings that the policy has no use for, and unusable data, are refused."""
         if policy == STORED:
             if self.epsilon is not None or self.episode_steps is not None:
                 raise BadInput("stored episodes are as they were played: leave out epsilon and episode_steps")
+            if self.data is not None:
+                check_stored(Path(self.data), environment)
             return {"transitions": TRANSITIONS_OF_STORED}
         if policy != ALL:
             return COLLECTION
@@ -177,11 +179,15 @@ class FittedTrainer(ABC):
 
 def read_stored(folder: Path, environment: Environment, transitions: int, seed: int) -> Collected:
     """So many transitions of the episodes in a folder, which must have been played in the same environment."""
-    episodes = EpisodesFolder(folder).read()
-    here = trained_for(environment)
-    if {name: value for name, value in episodes.described.items() if name != "init"} != here:
+    check_stored(folder, environment)
+    return EpisodesFolder(folder).read().collected(transitions, seed)
+
+
+def check_stored(folder: Path, environment: Environment) -> None:
+    """Refuse a folder without episodes, or with episodes that were played in another environment."""
+    described = EpisodesFolder(folder).description()
+    if {name: value for name, value in described.items() if name != "init"} != trained_for(environment):
         raise BadInput(
-            f"the episodes in {folder} were played in {episodes.described['environment']} and cannot be learned from "
-            f"for {environment.spec.name}: its observations, actions or action repeat are others"
+            f"the episodes in {folder} were played in {described['environment']} and cannot be learned from for "
+            f"{environment.spec.name}: its observations, actions or action repeat are others"
         )
-    return episodes.collected(transitions, seed)

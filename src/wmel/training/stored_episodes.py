@@ -105,9 +105,7 @@ class EpisodesFolder:
 
     def read(self) -> Episodes:
         """Every round that is there."""
-        described, files = self._described(), self._files()
-        if not files:
-            raise BadInput(f"{self.path} has no finished round of episodes")
+        described, files = self.description(), self._files()
         for file in files:
             if not file.stem.removeprefix("round-").isdecimal():
                 raise BadInput(f"{file} is no round of episodes by its name: move it away")
@@ -131,6 +129,13 @@ class EpisodesFolder:
             raise BadInput(f"the episodes of {self.path} are broken: actions lie beyond -1 and 1, their ends")
         digest = sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
         return Episodes(observations, actions, rewards, described, digest)
+
+    def description(self) -> dict[str, Any]:
+        """What the episodes were played in; a folder without any is refused, and none is read."""
+        described = self._described()
+        if not self._files():
+            raise BadInput(f"{self.path} has no finished round of episodes")
+        return described
 
     def _files(self) -> list[Path]:
         return sorted(self.path.glob("round-*.safetensors"))

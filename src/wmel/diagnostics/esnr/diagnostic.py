@@ -13,7 +13,7 @@ from wmel.control_suite import WITH_LEVELS
 from wmel.diagnostics.esnr.measure import METHODS, esnr, true_gradient
 from wmel.diagnostics.esnr.readings import Reading, Readings, readings_data, sittings
 from wmel.diagnostics.esnr.result import TrueGradient, alignment
-from wmel.diagnostics.esnr.sampling import EsnrSettings
+from wmel.diagnostics.esnr.sampling import FEWEST_SAMPLES, EsnrSettings
 from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
@@ -22,6 +22,7 @@ from wmel.policies.mixture import PolicyShare, acting_itself, exploration, polic
 from wmel.policies.planning import adapted_model
 
 EPISODE_STEPS = 200
+TRIED_STATES, TRIED_STEPS = 2, 2  # of the reading by which a model is tried
 BY_PAPER = ("actions", "credit", "baseline")  # which the paper fixes
 SETTINGS = tuple(one.name for one in fields(EsnrSettings))
 
@@ -64,14 +65,17 @@ class EsnrDiagnostic(EsnrSettings):
             raise BadInput(f"methods must name at least one of {', '.join(METHODS)}")
 
     def check(self, environment: Environment, model: Any, objective: Any) -> None:
-        """Refuse what cannot be read, before anything is spent."""
+        """Refuse what cannot be read, before anything is spent; a model is asked at a few states."""
         if not acting_itself(self.source):
             exploration(environment, self.source, self.epsilon)
         self.methods_in(environment)
         score, _ = catalog.build_objective(objective or environment.spec.objectives[0], environment)
         self._discount(score, objective)
-        if model is not None and not isinstance(model, tuple):
+        if model is not None:
             adapted_model(model)
+            small = {"states": TRIED_STATES, "samples": FEWEST_SAMPLES, "plan_horizon": TRIED_STEPS}
+            tried = replace(self, source="random", episode_steps=TRIED_STEPS, oracle=False, **small)
+            tried.read(environment, "", model, objective=objective, seed=0)
 
     def methods_in(self, environment: Environment) -> tuple[str, ...]:
         """The estimators, those that the actions allow by default."""

@@ -80,10 +80,13 @@ class TDMPC2Trainer:
         return self.data is not None
 
     def resolve(self, environment: Environment) -> Self:
+        from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.online import rewarded_actions
 
         if self.data is None:
             rewarded_actions(environment)
+        else:
+            self._check_played(EpisodesFolder(Path(self.data)).description(), environment)
         return self
 
     def train(self, environment: Environment | None, folder: Path, listener: ProgressListener) -> Trained:
@@ -155,10 +158,14 @@ class TDMPC2Trainer:
                 raise BadInput("say which environment is to be learned, or give data")
             return partial(train_tdmpc2, environment), environment.spec.name
         episodes = EpisodesFolder(Path(self.data)).read()
-        played = episodes.described["environment"]
+        self._check_played(episodes.described, environment)
+        return partial(train_tdmpc2_offline, episodes), f"{episodes.described['environment']} (stored episodes)"
+
+    def _check_played(self, described: dict[str, Any], environment: Environment | None) -> None:
+        """Refuse stored episodes of another environment."""
+        played = described["environment"]
         if environment is not None and environment.spec.name != played:
             raise BadInput(f"the episodes in {self.data} were played in {played}, not in {environment.spec.name}")
-        return partial(train_tdmpc2_offline, episodes), f"{played} (stored episodes)"
 
     def blank(self, environment: Environment) -> "Decoded":
         from wmel.training.tdmpc2.train import blank_tdmpc2

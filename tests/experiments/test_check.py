@@ -1,0 +1,118 @@
+"""Fail before spending: what cannot work is refused with the user's own file and line, and nothing is run."""
+
+import json
+import sys
+
+import pytest
+
+import wmel
+from tests.experiments.studies import LEARNED, MAZE, written
+from wmel.contract.trainer import ProgressListener
+from wmel.errors import BadInput
+from wmel.experiments.executors import Failure
+from wmel.experiments.expand import study_of
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.run import RunOptions, run_study
+from wmel.experiments.spec import read_study
+
+CODE = """
+import numpy as np
+import wmel
+
+
+class Model:
+    spec = wmel.WorldModelSpec("model", action_input="index")
+    def encode(self, percept, previous): return percept.observation
+    def step(self, latents, actions): return latents
+    def decode(self, latents): return latents
+
+class Narrow(Model):
+    def step(self, latents, actions): return latents[:, :1]
+
+class NotFinite(Model):
+    def step(self, latents, actions): return latents * np.nan
+
+class Missing(Model):
+    def __init__(self): open("/nowhere/weights.pt")
+
+class Empty(Model):
+    def __init__(self): [][0]
+
+class Breaks(Model):
+    spec = wmel.WorldModelSpec("breaks")
+    def step(self, latents, actions):
+        raise ValueError("out of order")
+
+good, narrow, not_finite, breaks = Model(), Narrow(), NotFinite(), Breaks()
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "raising.py").write_text("x = 1\nraise ValueError('no weights')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in ("mine", "raising"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        ("mine:narrow", "mine.py, line 13, in step"),
+        ("mine:not_finite", "mine.py, line 16, in step"),
+        ("mine:Missing", "mine.py, line 19, in __init__"),
+        ("mine:Empty", "mine.py, line 22, in __init__"),
+        ("raising:x", "raising.py, line 2, in <module>"),
+    ],
+)
+def test_what_breaks_is_one_line_with_its_place(module, wmel_command, tmp_path, model, place):
+    done = wmel_command("cpg", "--env", "maze_toy", "--model", model, "--output", str(tmp_path / "store"))
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and place in done.stderr, done.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_model_that_cannot_be_read_is_refused_before_another_is(module, tmp_path):
+    how = {"methods": ["zog"], "states": 4, "samples": 4, "plan_horizon": 3, "quiet": True}
+    with pytest.raises(BadInput, match=r"breaks/seed-0: .*out of order \(.*mine.py, line 27, in step\)"):
+        wmel.esnr("dmc:cartpole-swingup", ["mine:good", "mine:breaks"], output=tmp_path / "esnr", **how)
+    assert not list(tmp_path.rglob("reading.json"))
+
+
+@pytest.mark.parametrize("trainer", ["mlp", "tdmpc2"])
+def test_data_that_is_not_there_is_refused_before_anything_runs(tmp_path, trainer):
+    text = LEARNED.replace('trainer = "mlp"\nepochs = 20', f'trainer = "{trainer}"\ndata = "nowhere"')
+    text = text.replace("maze_toy", "dmc:cartpole-swingup") + "\n[[criteria]]\ncriterion = 'reward>=0.6'"
+    with pytest.raises(BadInput, match=r"nowhere holds no episodes"):
+        wmel.study(written(tmp_path, text), output=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+class FailsModels:
+    """An executor that fails every block of a model."""
+
+    workers = 1
+
+    def __call__(self, work, jobs):
+        for job in jobs:
+            yield job, (Failure("out of memory") if job.cell.arm.model else work(job))
+
+
+def test_every_failed_block_is_kept_and_a_reason_is_one_line(tmp_path):
+    study, store = study_of(read_study(written(tmp_path, MAZE))), FolderStore(tmp_path / "store")
+    summary = run_study(study, store, RunOptions(executor=FailsModels(), only="*=5*/still/*"), ProgressListener())
+    assert [line.partition(" and ")[2] for line in summary.failures] == ["5 more: out of memory"]
+    kept = [json.loads(path.read_text())["failures"] for path in store.folder.rglob("failed.json")]
+    assert len(kept) == 2 and all(len({one["where"] for one in failures}) == 3 for failures in kept)
+
+
+def test_a_failure_of_an_earlier_version_is_read(tmp_path):
+    study, store = study_of(read_study(written(tmp_path, MAZE))), FolderStore(tmp_path / "store")
+    cell = study.cells[0]
+    store.write_failure(cell, "block", "new")
+    (path,) = store.folder.rglob("failed.json")
+    path.write_text(json.dumps({"cell": cell.as_data(), "where": "block", "error": "old"}))
+    assert store.failure(cell) == "old"
+    store.write_failure(cell, "other", "new")
+    assert store.failure(cell) == "old; new"
