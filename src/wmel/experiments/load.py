@@ -1,5 +1,6 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ class LoadedStudy:
     metrics: tuple[str, ...] = ()
     readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
     coverage: dict[str, Coverage] = field(default_factory=dict)  # by the key of a cell
+    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
 
 
 def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStudy:
@@ -41,6 +43,7 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
         manifest.metrics,
         [(cell, store.reading(cell)) for cell in manifest.diagnostics],
         {key: found for key, found in covered.items() if found is not None},
+        manifest.verb,
     )
 
 
@@ -85,13 +88,6 @@ class StudyTables:
 
     episodes: Any
     cells: Any
-
-    def to_pandas(self) -> "StudyTables":
-        """The same as pandas tables, if pandas is there."""
-        import pandas as pd  # pyright: ignore[reportMissingImports]
-
-        episodes, cells = (pd.DataFrame(table.to_dict(as_series=False)) for table in (self.episodes, self.cells))
-        return StudyTables(episodes, cells)
 
 
 def study_tables(store: Store) -> StudyTables:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,6 +53,7 @@ class Manifest:
     diagnostics: list[Diagnostic]
     block: int = 50
     metrics: tuple[str, ...] = ()
+    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})
 
 
 class Store(Protocol):
@@ -105,10 +106,24 @@ class MemoryStore:
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     known: Manifest | None = None
+    paths: ModelPaths | None = None  # of the models that ran
     models: Path = Path("models")
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
+
+    @classmethod
+    def copy_of(cls, store: Store) -> "MemoryStore":
+        """The rows of another store, without the steps of episodes."""
+        known = store.manifest()
+        copy = cls(known=known)
+        for cell in known.cells:
+            found = store.blocks(cell)[0]
+            rows = [one.table(one.count, rewards=True) for one in found]
+            copy.kept[cell.key] = [
+                replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
+            ]
+        return copy
 
     def locked(self) -> Any:
         return nullcontext()
@@ -124,6 +139,7 @@ class MemoryStore:
         return sorted(self.kept.get(cell.key, []), key=lambda block: block.first), []
 
     def write_block(self, block: Block, result: BlockResult) -> None:
+        self.paths = block.paths
         self.kept.setdefault(block.cell.key, []).append(
             StoredBlock(
                 block.first,
@@ -175,7 +191,15 @@ def without_rows(run: Run) -> dict[str, Any]:
 
 def _manifest(study: Study, *, anytime: bool) -> Manifest:
     return Manifest(
-        study.name, study.about, anytime, study.text, study.cells, study.diagnostics, study.block, study.metrics
+        study.name,
+        study.about,
+        anytime,
+        study.text,
+        study.cells,
+        study.diagnostics,
+        study.block,
+        study.metrics,
+        study.verb,
     )
 
 
