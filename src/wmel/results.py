@@ -7,10 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from wmel.errors import BadInput
+from wmel.errors import BadInput, needing
 from wmel.files import check_writable, write_atomically
 
 Rows = Sequence[Mapping[str, Any]]
+LINES = 12  # of a summary that are printed
+SUMMARY = "summary.md"
 
 
 class Lazy:
@@ -34,28 +36,39 @@ class Lazy:
         result.__dict__[self.name] = value
 
 
+@dataclass(frozen=True, eq=False)
+class Later:
+    """A value of `more` that is computed when it is read."""
+
+    compute: Callable[[], Any]
+
+
 @dataclass(eq=False)
 class Result:
     """One result; `record` is what is stored of it."""
 
     answer: Any = Lazy("")  # in one sentence
-    rows: Rows = ()  # the summary, one mapping per line
+    rows: Any = Lazy(())  # the summary, one mapping per line
     record: Any = Lazy(None)
     lines: Any = Lazy(())  # for a terminal
     exit_code: int = 0
+    verb: str = ""  # whose result it is
     folder: Path | None = None  # where its rows are stored
     store: Any = None
     files: Mapping[str, Path] = field(default_factory=dict)  # what was written
     failures: Sequence[str] = ()
     draw: Callable[[], Any] | None = None  # its figure, by plotly
+    curves: Any = Lazy(None)  # `Curves` that are drawn where there are no intervals
     page: Callable[[], str] | None = None  # its HTML
     markdown: Callable[[], str] | None = None
+    write: Callable[[Path], object] | None = None  # what is saved in a folder, instead of the record alone
+    prints_rows: bool = False  # as JSON, instead of its record
     more: Mapping[str, Any] = field(default_factory=dict)  # what is particular to a verb
 
     def __getattr__(self, name: str) -> Any:
         more = self.__dict__.get("more", {})
         if name in more:
-            return more[name]
+            return more[name].compute() if isinstance(more[name], Later) else more[name]
         raise AttributeError(f"this result has no '{name}'; it has {', '.join(more) or 'nothing of its own'}")
 
     def __repr__(self) -> str:
@@ -65,7 +78,10 @@ class Result:
         return "\n".join(self.lines) or repr(self)
 
     def _repr_html_(self) -> str:
-        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.rows)}{intervals_svg(self.rows)}"
+        from wmel.reports.small_svg import curves_svg, intervals_svg
+
+        drawing = intervals_svg(self.rows) or ("" if self.curves is None else curves_svg(self.curves))
+        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.rows)}{drawing}"
 
     @property
     def table(self) -> Any:
@@ -84,8 +100,9 @@ class Result:
         return self.table if episodes.is_empty() else episodes
 
     def to_pandas(self) -> Any:
-        """The same as a pandas table, if pandas is there."""
-        import pandas as pd  # pyright: ignore[reportMissingImports]
+        """The same as a pandas table."""
+        with needing("pandas", "to_pandas() needs pandas: install wmel[pandas]"):
+            import pandas as pd  # pyright: ignore[reportMissingImports]
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
@@ -98,16 +115,22 @@ class Result:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def to_json(self) -> str:
-        """The record, or the summary where there is none, as JSON."""
-        if self.record is not None:
+        """The record as JSON, or the summary."""
+        if not self.prints_rows and self.record is not None:
             return self.record.model_dump_json(by_alias=True, indent=1)
         return json.dumps([dict(row) for row in self.rows], indent=1)
 
     def plot(self) -> Any:
         """The figure, by plotly."""
-        if self.draw is None:
-            raise BadInput("there is no figure of this result")
-        return self.draw()
+        if self.draw is not None:
+            return self.draw()
+        if self.curves is None:
+            raise BadInput(f"there is no figure of this result: {self.answer}")
+        from wmel.reports.document import plotly_needed
+
+        with plotly_needed():
+            from wmel.reports.figures import curves_figure
+        return curves_figure(self.curves)
 
     def report(self, path: Path | str) -> Path:
         """Write a page (.html) or its text (.md)."""
@@ -123,20 +146,43 @@ class Result:
         return path
 
     def save(self, folder: Path | str) -> Path:
-        """Write the record, the tables and, where rows were kept, the rows."""
-        folder = Path(folder)
-        if self.record is not None:
-            from wmel.reports.records import write_record
+        """Write rows, record and summary, from which `wmel.load` makes this result again.
 
-            write_record(folder / f"{self.record.kind}.json", self.record)
-        write_atomically(folder / "summary.md", _markdown(self.answer, self.rows))
-        if self.store is not None:
-            frame = self.to_polars()
-            frame.write_parquet(folder / "episodes.parquet")
+        A folder that holds another result is refused.
+        """
+        from wmel.reports.any_record import FILES
+        from wmel.reports.records import write_record
+
+        folder = Path(folder)
+        check_writable(folder / SUMMARY)
+        if self.store is None or getattr(self.store, "folder", None) != folder:
+            _refuse_another(folder, self)
+            if self.store is not None:
+                from wmel.experiments.folder_store import FolderStore
+
+                FolderStore(folder).copy_rows(self.store)
+        if self.write is not None:
+            self.write(folder)
+        elif self.record is not None:
+            write_record(folder / FILES[self.record.kind], self.record)
+        write_atomically(folder / SUMMARY, _markdown(self.answer, self.rows))
         return folder
 
 
-LINES = 12  # of a summary that are printed
+def _refuse_another(folder: Path, result: Result) -> None:
+    """Refuse a folder that holds a result other than this one."""
+    from wmel.experiments.store import MANIFEST
+    from wmel.reports.any_record import FILES
+    from wmel.reports.records import read_record, same_record
+
+    found = [name for name in (MANIFEST, *FILES.values()) if (folder / name).exists()]
+    for name in found:
+        if name == MANIFEST:
+            same = result.store is not None  # the rows are compared where they are copied
+        else:
+            same = result.record is not None and same_record(read_record(folder / name), result.record)
+        if not same:
+            raise BadInput(f"{folder} holds another result ({name}): give another folder")
 
 
 def _shown(value: Any) -> str:
@@ -162,40 +208,6 @@ def _html_table(rows: Rows) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def intervals_svg(rows: Rows) -> str:
-    """The intervals of a summary as a small drawing that needs no script: nothing where there are none.
-
-    The value of a row is what stands before its `low`; words before it name the row.
-    """
-    found = [_interval(row) for row in rows if row.get("low") is not None and row.get("high") is not None]
-    if not found:
-        return ""
-    low, high = min(one[2] for one in found), max(one[3] for one in found)
-    span = (high - low) or 1.0
-
-    def across(value: float) -> float:
-        return 260 + 380 * (value - low) / span
-
-    marks = []
-    for place, (name, value, left, right) in enumerate(found):
-        y = 20 + 22 * place
-        marks.append(f'<text x="250" y="{y + 4}" text-anchor="end" font-size="12">{escape(name[:40])}</text>')
-        marks.append(f'<line x1="{across(left):.1f}" x2="{across(right):.1f}" y1="{y}" y2="{y}" stroke="#777"/>')
-        marks.append(f'<circle cx="{across(value):.1f}" cy="{y}" r="4" fill="#0077bb"/>')
-    foot = 24 + 22 * len(found)
-    ends = f'<text x="260" y="{foot}" font-size="11">{low:.3g}</text>'
-    ends += f'<text x="640" y="{foot}" text-anchor="end" font-size="11">{high:.3g}</text>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="660" height="{foot + 8}">{"".join(marks)}{ends}</svg>'
-
-
-def _interval(row: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    """The name, value and ends of a row."""
-    names = list(row)
-    key = names[names.index("low") - 1]
-    words = [str(row[name]) for name in names[: names.index("low") - 1] if not isinstance(row[name], float)]
-    return " ".join(words), row[key], row["low"], row["high"]
-
-
 def _markdown(answer: str, rows: Rows) -> str:
     from wmel.reports.markdown_tables import plain
 
@@ -211,7 +223,7 @@ def _page(result: Result) -> str:
     from wmel.reports.document import Section, document, plotly_needed
 
     figures = []
-    if result.draw is not None:
+    if result.draw is not None or result.curves is not None:
         with plotly_needed():
             from wmel.reports.plotly_script import drawn
         figures = [drawn("figure", result.answer, result.plot())]

@@ -172,6 +172,12 @@ class Run:
             **planned,
         }
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it but its rows and parts, as a store keeps it."""
+        known = {name: value for name, value in vars(self).items() if name not in ("table", "parts")}
+        return {**known, "policy_settings": dict(self.policy_settings), "versions": dict(self.versions)}
+
     def differences(self, other: "Run", *, apart_from: tuple[str, ...] = ()) -> dict[str, tuple[Any, Any]]:
         """What of the setting and of the versions is not the same in both; a package only one used does not count."""
         packages = self.versions.keys() & other.versions.keys()

@@ -104,7 +104,7 @@ def test_an_arm_is_a_run_like_any_other(wmel_command, folder):
         ("good.json absent.json", "cannot read absent.json"),
         ("notes.txt good.json", "notes.txt is not JSON"),
         ("good.json sweep.json", "sweep.json is a sweep"),
-        ("good.json empty", "empty holds neither cpg.json nor study.json"),
+        ("good.json empty", "empty holds no result of wmel"),
         ("good.json cpg-a", "good.json is a run and cpg-a is a comparison of models"),
         ("good.json later.json", "share no episode: seeds 0, 1, 2, ... in A and 300000, 300001, 300002, ... in B"),
         ("short.json long.json", "horizon is 60 in A and 70 in B"),

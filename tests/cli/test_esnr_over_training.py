@@ -65,10 +65,12 @@ def test_every_checkpoint_is_a_record_beside_the_oracle(records):
 
 def test_what_is_stored_can_be_loaded_and_reported(read, wmel_command, tmp_path):
     shutil.copytree(read[0], tmp_path / "store")
-    (record,) = wmel.load(tmp_path / "store").readings
-    assert {one.model for one in record.readings} == {"oracle", *(f"seed0@{updates}" for updates in UPDATES)}
+    (training,) = wmel.load(tmp_path / "store").trainings
+    models = {one.model for record in training.records.values() for one in record.readings}
+    assert models == {"oracle", *(f"seed0@{updates}" for updates in UPDATES)}
     shown = wmel_command("report", str(tmp_path / "store"))
-    assert shown.returncode == 0 and "seed0@4 fog" in shown.stdout, shown.stderr
+    assert shown.returncode == 0 and "seed0, fog: " in shown.stdout, shown.stderr
+    assert "ESNR by fog over training" in (tmp_path / "store" / "report.html").read_text()
 
 
 def test_noise_is_drawn_anew_at_every_checkpoint_and_states_are_the_same(records):
@@ -145,8 +147,8 @@ def test_another_question_is_read_anew_and_never_mixed_with_the_first(again, tmp
     assert done.returncode == 0, done.stderr
     assert "5/5 readings" in done.stderr and len(files) == 10
     assert {file: files[file] for file in before} == before
-    rows = wmel.load(tmp_path).readings
-    assert len(rows) == 1 and len({one.settings["sigma"] for one in rows[0].readings}) == 1
+    (training,) = wmel.load(tmp_path).trainings
+    assert len({one.settings["samples"] for record in training.records.values() for one in record.readings}) == 1
     done, files = again()
     assert done.returncode == 0 and "readings" not in done.stderr and len(files) == 10  # the first is still there
 

@@ -51,6 +51,8 @@ good, narrow, not_finite, breaks = Model(), Narrow(), NotFinite(), Breaks()
 def module(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(CODE)
     (tmp_path / "raising.py").write_text("x = 1\nraise ValueError('no weights')\n")
+    for name in ("mine", "raising"):  # other tests have modules of these names
+        sys.modules.pop(name, None)
     monkeypatch.syspath_prepend(tmp_path)
     yield
     for name in ("mine", "raising"):

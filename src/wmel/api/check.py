@@ -1,9 +1,15 @@
 """wmel.check: does a part keep the contract it declares?"""
 
+from dataclasses import asdict
+from typing import Any
+
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.given import refuse_no_part
+from wmel.reports.records import stamp
+from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
 from wmel.results import Result
+from wmel.testing.findings import Finding
 
 
 @o.verb
@@ -17,8 +23,17 @@ def check(
 
     if not isinstance(environment, str):
         refuse_no_part("environment", environment)
-    kind, found = check_part(name, catalog.environment(environment) if isinstance(environment, str) else environment)
-    lines = [f"{name} as {kind}"]
+    world = catalog.environment(environment) if isinstance(environment, str) else environment
+    kind, found = check_part(name, world)
+    called = name if isinstance(name, str) else getattr(name, "__name__", None) or type(name).__name__
+    findings = [FindingEntry(**asdict(one)) for one in found]
+    return recorded_result(CheckRecord(**stamp(), kind="check", name=called, part=kind, findings=findings))
+
+
+def recorded_result(record: CheckRecord) -> Result:
+    """The result from what was found."""
+    found = [Finding(**dict(one)) for one in record.findings]
+    lines = [f"{record.name} as {record.part}"]
     for finding in found:
         mark, words = ("ok  ", finding.note) if finding.kept else ("FAIL", finding.problem)
         after = f" ({words})" if finding.kept and words else f": {words}" if words else ""
@@ -26,4 +41,21 @@ def check(
     broken = sum(not finding.kept for finding in found)
     lines.append(f"{len(found) - broken} of {len(found)} promises kept")
     rows = [{"promise": one.promise, "kept": one.kept, "problem": one.problem} for one in found]
-    return Result(f"{name}: {lines[-1]}.", rows, lines=lines, exit_code=1 if broken else 0)
+    return Result(
+        f"{record.name}: {lines[-1]}.",
+        rows,
+        record,
+        lines,
+        1 if broken else 0,
+        "check",
+        draw=lambda: _figure(record),
+        prints_rows=True,
+    )
+
+
+def _figure(record: CheckRecord) -> Any:
+    from wmel.reports.document import plotly_needed
+
+    with plotly_needed():
+        from wmel.reports.figures import promises_figure
+    return promises_figure(record)

@@ -2,23 +2,22 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
-from wmel.errors import BadInput
+from wmel.api.load import load
+from wmel.errors import BadInput, BadRecord
+from wmel.experiments.load import LoadedStudy, load_study
+from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.compare_record import comparison_record
 from wmel.reports.records import write_record
 from wmel.reports.terminal import compare_lines
 from wmel.results import Result
+from wmel.schema import Run, pooled
 
-if TYPE_CHECKING:
-    from wmel.experiments.load import LoadedStudy
-    from wmel.reports.compare_envelope import ComparisonRecord
-    from wmel.schema import Run
-
-RUN, CPG, STUDY = "a run", "a comparison of models", "a study"
+RUN, SWEEP, CPG, STUDY = "a run", "a sweep", "a comparison of models", "a study"
 EARLY = "pairs were added until its gaps were decided, which intervals and p-values here do not allow for"
 
 
@@ -27,14 +26,14 @@ class Side:
     """What stands on one side: runs by task, and what must be said of them."""
 
     kind: str
-    tasks: dict[str, "Run"]
+    tasks: dict[str, Run]
     notes: tuple[str, ...] = ()
 
 
 @o.verb
 def compare(
-    run_a: o.Stored,
-    run_b: o.Stored,
+    run_a: o.StoredOrResult,
+    run_b: o.StoredOrResult,
     *,
     fail_if_worse: Annotated[
         float | None,
@@ -49,24 +48,35 @@ def compare(
 
     Both are of one kind: records of `wmel run`, folders of `wmel cpg`, or of studies. OUTPUT is a .json file.
     """
-    first, second = Path(run_a), Path(run_b)
     check_outputs(output)
+    for one in (run_a, run_b):
+        if not isinstance(one, Path | str | Result):
+            raise BadInput(f"what is compared is a path or a result, got {one!r}")
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:
         raise BadInput(f"--fail-if-worse takes a drop of success in (0, 1], got {fail_if_worse:g}")
-    if output is not None and Path(output).resolve() in (first.resolve(), second.resolve()):
+    paths = [Path(one).resolve() for one in (run_a, run_b) if not isinstance(one, Result)]
+    if output is not None and Path(output).resolve() in paths:
         raise BadInput(f"--output would overwrite what is compared: {output}")
-    a, b = _side(first), _side(second)
+    a, b = _side(run_a), _side(run_b)
     if a.kind != b.kind:
-        raise BadInput(f"{run_a} is {a.kind} and {run_b} is {b.kind}: compare two of a kind; an arm's record is a run")
+        kinds = f"{_called(run_a)} is {a.kind} and {_called(run_b)} is {b.kind}"
+        raise BadInput(f"{kinds}: compare two of a kind; an arm's record is a run")
     if a.kind == RUN:  # two records are one task, whatever they say
         b = replace(b, tasks=dict(zip(a.tasks, b.tasks.values(), strict=True)))
     deltas = paired_deltas(a.tasks, b.tasks)
     if fail_if_worse is not None and all(delta.outcomes is None for delta in deltas.tasks):
         raise BadInput("--fail-if-worse needs a criterion of success, and these runs had none")
     notes = [*(f"A: {note}" for note in a.notes), *(f"B: {note}" for note in b.notes)]
-    record = comparison_record(deltas, str(run_a), str(run_b), notes=notes, bound=fail_if_worse)
+    record = comparison_record(deltas, _called(run_a), _called(run_b), notes=notes, bound=fail_if_worse)
     if output is not None:
         write_record(Path(output), record)
+    result = recorded_result(record)
+    result.files = {} if output is None else {"record": Path(output)}
+    return result
+
+
+def recorded_result(record: ComparisonRecord) -> Result:
+    """The result from its record."""
     failures, unshown, code = _judgement(record)
     rows = [
         {"task": one.task, "a": one.success_rate_a, "b": one.success_rate_b, "difference": one.success_delta.value,
@@ -79,47 +89,43 @@ def compare(
         record,
         [*compare_lines(record), *unshown],
         code,
-        files={} if output is None else {"record": Path(output)},
+        "compare",
         failures=failures,
+        draw=lambda: _figure(record),
     )
 
 
-def _answer(record: "ComparisonRecord") -> str:
+def _answer(record: ComparisonRecord) -> str:
     shown = [one for one in record.tasks if one.mid_p_holm is not None and one.mid_p_holm <= 0.05]
     lower = sum((one.success_delta.value or 0) < 0 for one in shown)
     counts = f"{lower} lower, {len(shown) - lower} higher, {len(record.tasks) - len(shown)} not shown to differ"
     return f"Success of B against A over {len(record.tasks)} tasks: {counts}."
 
 
-def _side(path: Path) -> Side:
-    from wmel.errors import BadRecord
-    from wmel.reports.cpg_record import FILE, check_arms
-    from wmel.reports.json_envelope import CPGRecord, RunRecord
-    from wmel.reports.records import read_record, recorded_run
-
-    if path.is_dir() and (path / "study.json").exists():
-        from wmel.experiments.load import load_study
-
-        return _study(load_study(path))
-    if path.is_dir() and not (path / FILE).exists():
-        raise BadRecord(f"{path} holds neither {FILE} nor study.json: it is no folder of `wmel cpg` or of a study")
-    file = path / FILE if path.is_dir() else path
-    stored = read_record(file)
-    if isinstance(stored, RunRecord):
-        return Side(RUN, {stored.metadata.env: recorded_run(stored)})
-    if not isinstance(stored, CPGRecord):
-        raise BadRecord(f"{file} is a {stored.kind}: `wmel compare` takes records of `wmel run`, or folders")
-    check_arms(file, stored)
-    arms = {name: read_record(file.parent / arm) for name, arm in stored.arms.items()}
-    runs = {name: recorded_run(arm) for name, arm in arms.items() if isinstance(arm, RunRecord)}
-    return Side(CPG, runs, () if stored.max_episodes is None else (EARLY,))
+def _side(given: Path | str | Result) -> Side:
+    result = given if isinstance(given, Result) else load(given)
+    if result.verb == "run":
+        return Side(RUN, {result.run.environment_name: result.run})
+    if result.verb == "cpg" and "arms" in result.more:
+        return Side(CPG, result.arms.by_name, () if result.arms.cap is None else (EARLY,))
+    if result.verb == "sweep":
+        points = {", ".join(f"{name} {value}" for name, value in at.swept.items()): at.run for at in result.points}
+        return Side(SWEEP, points)
+    if result.verb == "study" and result.store is not None:
+        return _study(load_study(result.store))
+    takes = "`wmel compare` takes runs, sweeps, gaps and studies"
+    raise BadRecord(f"{_called(given)} holds no episodes to compare: {takes}")
 
 
-def _study(loaded: "LoadedStudy") -> Side:
+def _called(given: Path | str | Result) -> str:
+    """What a side is called: its place, or its answer where it has none."""
+    if not isinstance(given, Result):
+        return str(given)
+    return str(given.files.get("record") or given.folder or given.answer)
+
+
+def _study(loaded: LoadedStudy) -> Side:
     """Arms with their seeds pooled."""
-    from wmel.analysis.pooling import pooled
-    from wmel.errors import BadInput
-
     results, groups = loaded.results, {}
     for one in results:
         if one.run is not None:
@@ -135,7 +141,7 @@ def _study(loaded: "LoadedStudy") -> Side:
     return Side(STUDY, tasks, (*([EARLY] if loaded.anytime else []), *loaded.damaged, *notes))
 
 
-def _judgement(record: "ComparisonRecord") -> tuple[list[str], list[str], int]:
+def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
     """What fails, what so many pairs do not show, and the exit code: 1 where B is worse or cannot be judged."""
     if record.fail_if_worse is None:
         return [], [], 0
@@ -156,3 +162,11 @@ def _judgement(record: "ComparisonRecord") -> tuple[list[str], list[str], int]:
     if unjudged:
         failures.append(f"--fail-if-worse could not judge {', '.join(unjudged)}")
     return failures, notes, 1 if worse or unjudged else 0
+
+
+def _figure(record: ComparisonRecord) -> Any:
+    from wmel.reports.document import plotly_needed
+
+    with plotly_needed():
+        from wmel.reports.figures import differences_figure
+    return differences_figure(record)

@@ -1,6 +1,7 @@
 """wmel.cpg: what a planner loses when a model replaces the true dynamics."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from wmel.api.episodes import (
     build_executor,
     check_outputs,
     common_failure,
+    folder_of,
     metric_names,
     run_and_load,
     store_for,
@@ -21,10 +23,12 @@ from wmel.api.episodes import (
 )
 from wmel.api.given import Given
 from wmel.contract.cell import FLOOR, ORACLE
-from wmel.errors import BadInput
+from wmel.errors import BadInput, needing
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.run import RunOptions
-from wmel.reports.cpg_record import FILE, cpg_record, write_comparison
+from wmel.experiments.store import Store
+from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
+from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.terminal import gap_lines
 from wmel.reports.words import answer_of_gap
 from wmel.results import Result
@@ -73,7 +77,7 @@ def cpg(
         raise BadInput("an --anytime run finds its own number of episodes: give --max-episodes instead of --episodes")
     if not anytime and max_episodes is not None:
         raise BadInput("--max-episodes is the most an --anytime run may take: add --anytime, or give --episodes")
-    extra, entries = metric_names(metrics, None), given.models(models)
+    entries = given.models(models)
     if not entries:
         raise BadInput("a gap needs at least one model")
     task = task_data(
@@ -93,13 +97,19 @@ def cpg(
     data = {
         "name": "cpg",
         "block": ROUND if anytime else 50 if folder is not None else 512,
-        "metrics": extra,
+        "metrics": metric_names(metrics, None),
         **task,
         "planners": [given.part("planner", planner)],
         "objectives": [] if objective is None else [given.part("objective", objective)],
         "models": entries,
     }
-    study = given.study(data)
+    verb = {
+        "name": "cpg",
+        "paper": paper or bool(given.preset.get("verdict")),
+        "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
+        "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
+    }
+    study = replace(given.study(data), verb=verb)
     name = data["environments"][0]["name"]
     how = RunOptions(
         executor=build_executor(given, executor, workers),
@@ -111,51 +121,71 @@ def cpg(
     with store_for(folder) as store:
         loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
         whole_results(loaded, summary)
-        arms = arms_of(loaded, entries)
-        record = cache(lambda: cpg_record(arms, extra))
+        result = stored_gap(loaded, store, objects=given.objects)
         if folder is not None:
-            write_comparison(folder, arms, record())
-    broken = [common_failure(run.table) for run in (arms.oracle, *arms.learned.values())]
-    reasons = [*(reason for reason in broken if reason), *summary.failures]
-    first = paper or bool(given.preset.get("verdict"))
+            write_comparison(folder, result.arms, result.record)
+            result.files = {"records": folder}
+    result.failures = [*result.failures, *summary.failures]
+    result.exit_code = 1 if result.failures else 0
+    return result
+
+
+def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[str, Any] | None = None) -> Result:
+    """The result of a comparison from its stored rows; `objects` are its live models."""
+    verb = loaded.verb
+    arms = arms_of(loaded, {name: Coverage(**one) for name, one in verb["coverage"].items()})
+    sources = dict(verb["models"])
+    record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
+    models = {name: (objects or {}).get(name, source) for name, source in sources.items()}
+    return _result(arms, record, models, store)
+
+
+def recorded_result(record: CPGRecord, folder: Path) -> Result:
+    """The result of a comparison from its record and those of its arms; without these there are no rows to check."""
+    has_arms = any((folder / file).exists() for file in record.arms.values())
+    arms = recorded_arms(folder / FILE, record) if has_arms else None
+    return _result(arms, lambda: record, dict(record.models), None)
+
+
+def _result(arms: Arms | None, record: Any, models: dict[str, Any], store: Store | None) -> Result:
+    runs = [] if arms is None else [arms.oracle, *arms.learned.values()]
+    reasons = [reason for reason in (common_failure(run.table) for run in runs) if reason]
+    own: dict[str, Any] = {"models": models}
+    if arms is not None:
+        own["arms"] = arms
+        own["gaps"] = {model: arms.gap(model) for model in arms.learned}
+        own["verdicts"] = {model: arms.verdict(model) for model in arms.learned}
     return Result(
         lambda: answer_of_gap(record()),
-        [_row(arms, model) for model in arms.learned],
+        lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
         record,
-        lambda: gap_lines(record(), paper_first=first),
+        lambda: gap_lines(record(), paper_first=record().paper_first),
         1 if reasons else 0,
-        folder=folder,
-        store=store,
-        files={} if folder is None else {"records": folder},
+        "cpg",
+        folder_of(store),
+        store,
         failures=reasons,
         draw=lambda: _figure(record()),
-        more={
-            "arms": arms,
-            "gaps": {model: arms.gap(model) for model in arms.learned},
-            "verdicts": {model: arms.verdict(model) for model in arms.learned},
-            "models": models
-            if isinstance(models, dict)
-            else {entry["name"]: _source(entry, given) for entry in entries},
-        },
+        write=None if arms is None else lambda folder: write_comparison(folder, arms, record()),
+        more=own,
     )
 
 
-def _row(arms: Arms, model: str) -> dict[str, Any]:
+def _row(model: str, entry: CPGEntry) -> dict[str, Any]:
     """The gap of one model, as a line of the summary."""
-    result, estimate = arms.gap(model), arms.gap_estimate(model)
     return {
         "model": model,
-        "oracle_success": result.oracle_success_rate,
-        "model_success": result.learned_success_rate,
-        "gap": result.raw_gap,
-        "low": estimate.low,
-        "high": estimate.high,
-        "verdict": arms.verdict(model).label,
-        "pairs": result.n_episodes_learned,
+        "oracle_success": entry.oracle_success_rate,
+        "model_success": entry.learned_success_rate,
+        "gap": entry.gap,
+        "low": entry.gap_ci_low,
+        "high": entry.gap_ci_high,
+        "verdict": entry.verdict,
+        "pairs": entry.n_episodes_learned,
     }
 
 
-def arms_of(loaded: LoadedStudy, entries: list[dict[str, Any]]) -> Arms:
+def arms_of(loaded: LoadedStudy, data_coverage: Mapping[str, Coverage]) -> Arms:
     """The arms of a study of one setting, with where each arm and each model's data went."""
     compared = study_comparisons(loaded.results, anytime=loaded.anytime)
     if not compared.comparisons or compared.refused:
@@ -168,7 +198,7 @@ def arms_of(loaded: LoadedStudy, entries: list[dict[str, Any]]) -> Arms:
     arms = compared.comparisons[0].arms
     names = [ORACLE, *arms.learned, FLOOR]
     seen = {name: joined_coverage(visited[name]) for name in names if name in visited}
-    return replace(arms, coverage={**data_coverage(entries), **seen})
+    return replace(arms, coverage={**data_coverage, **seen})
 
 
 def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:
@@ -177,7 +207,8 @@ def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:
     for entry in entries:
         if "checkpoint" not in entry:
             continue
-        from wmel.training.checkpoints import read_card  # torch is needed only here
+        with needing("torch", "checkpoints need torch: install wmel[learned]"):
+            from wmel.training.checkpoints import read_card
 
         card = read_card(Path(entry["checkpoint"]))
         try:
@@ -186,10 +217,6 @@ def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:
         except TypeError as error:
             raise BadInput(f"the coverage on a card cannot be read: {error}") from error
     return found
-
-
-def _source(entry: dict[str, Any], given: Given) -> Any:
-    return given.objects.get(entry["name"]) or entry.get("checkpoint") or entry.get("object")
 
 
 def _figure(record: Any) -> Any:

@@ -107,6 +107,18 @@ def store_for(output: Path | None) -> Iterator[Store]:
         shutil.rmtree(store.folder, ignore_errors=True)
 
 
+def kept_store(store: Store) -> Store:
+    """A store that outlives the verb: rows that are removed once their record is written are held in memory."""
+    if not isinstance(store, FolderStore) or not store.folder.name.endswith(UNFINISHED):
+        return store
+    return MemoryStore.copy_of(store)
+
+
+def folder_of(store: Store | None) -> Path | None:
+    """Where rows are stored, where they are."""
+    return store.folder if isinstance(store, FolderStore) else None
+
+
 def run_and_load(
     study: Study, store: Store, options: RunOptions, *, title: str, quiet: bool, rewards: bool = False
 ) -> tuple[LoadedStudy, Summary]:

@@ -1,18 +1,23 @@
 """wmel.esnr: how much signal policy gradients through a model carry, before any policy exists."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, run_and_load, store_for, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, when_changed
 from wmel.api.given import Given, seeds_of
 from wmel.api.progress import note
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
+from wmel.experiments.load import LoadedStudy
 from wmel.experiments.run import RunOptions
+from wmel.experiments.store import Store
 from wmel.files import write_atomically
+from wmel.reports.any_record import FILES
+from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.records import write_record
@@ -49,7 +54,8 @@ def esnr(
         return _as_before(environment, models, *old, objective=objective, **settings)
     given = Given.of(parts, model={"rollout": rollout, "device": device})
     folder = None if output is None else Path(output)
-    files = {} if folder is None else {name: folder / f"esnr.{name}" for name in ("json", "md", "html")}
+    names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
+    files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
     check_outputs(*files.values())
     listed = [] if models is None else models if isinstance(models, dict | list | tuple) else [models]
     own = (
@@ -78,7 +84,7 @@ def esnr(
         "models": entries,
         "diagnostics": [{"name": "esnr", **collector_of(entries, wanted), **wanted}],
     }
-    study = given.study(data)
+    study = replace(given.study(data), verb={"name": "esnr"})
     _warn_slow(study, given, quiet=quiet)
     how = RunOptions(
         executor=build_executor(given, executor, workers),
@@ -87,14 +93,29 @@ def esnr(
     )
     with store_for(folder) as store:
         loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
-        read = [found for _, found in loaded.readings if found is not None]
-        if not read:
-            raise BadInput(summary.failures[0] if summary.failures else "nothing was read")
-        record = joined_esnr_record([one["data"] for one in read], read[0]["provenance"]["versions"])
+        if summary.failures and all(found is None for _, found in loaded.readings):
+            raise BadInput(summary.failures[0])
+        result = stored_esnr(loaded, store)
     if files:
-        write_record(files["json"], record)
-        write_atomically(files["md"], to_markdown_esnr(record))
-        write_atomically(files["html"], esnr_page(record))
+        write_record(files["json"], result.record)
+        write_atomically(files["md"], to_markdown_esnr(result.record))
+        write_atomically(files["html"], esnr_page(result.record))
+        result.files = {"report": files["html"]}
+    result.failures = summary.failures
+    result.exit_code = 1 if summary.failures else 0
+    return result
+
+
+def stored_esnr(loaded: LoadedStudy, store: Store) -> Result:
+    """The result from the stored readings."""
+    read = [found for _, found in loaded.readings if found is not None]
+    if not read:
+        raise BadInput("nothing was read")
+    return recorded_result(joined_esnr_record([one["data"] for one in read], read[0]["provenance"]["versions"]), store)
+
+
+def recorded_result(record: EsnrRecord, store: Store | None = None) -> Result:
+    """The result from the record of its readings."""
     rows = [
         {"model": one.model, "method": one.method, "esnr": one.esnr.value, "low": one.esnr.low, "high": one.esnr.high,
          "per_rollout": one.esnr_per_rollout.value,
@@ -106,10 +127,9 @@ def esnr(
         rows,
         record,
         esnr_lines(record),
-        1 if summary.failures else 0,
-        folder=folder,
-        files={} if folder is None else {"report": files["html"]},
-        failures=summary.failures,
+        verb="esnr",
+        folder=folder_of(store),
+        store=store,
         draw=lambda: _figure(record),
         page=lambda: esnr_page(record),
         markdown=lambda: to_markdown_esnr(record),

@@ -1,24 +1,30 @@
-"""wmel.esnr_over_training: ESNR at every checkpoint of trainings, and whether it falls before it rises.
-
-wmel.esnr_toy: the ceiling bounce, where ESNR can be held against the truth.
-"""
+"""wmel.esnr_over_training: ESNR at every checkpoint of trainings, and whether it falls before it rises."""
 
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, run_and_load, store_for, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, when_changed
 from wmel.api.given import Given, seeds_of
-from wmel.api.progress import progress_listener
-from wmel.errors import BadInput, needing
+from wmel.errors import BadInput
+from wmel.experiments.load import LoadedStudy
 from wmel.experiments.run import RunOptions
-from wmel.files import write_atomically
+from wmel.experiments.store import Store
 from wmel.reports.document import plotly_needed
+from wmel.reports.esnr_envelope import OverTrainingRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.over_training_curves import Training
+from wmel.reports.over_training_record import (
+    over_training_record,
+    read_numbers,
+    recorded_trainings,
+    written_numbers,
+)
 from wmel.reports.terminal import table_lines
 from wmel.results import Result
 
@@ -57,7 +63,7 @@ def esnr_over_training(
     from wmel.api.esnr import collector_of
 
     with plotly_needed():
-        from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
+        import wmel.reports.over_training_page  # noqa: F401  # before checkpoints are read
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     found, folder = runs_of(folders), Path(output)
     numbers = read_beside(None if beside is None else Path(beside), found)
@@ -77,7 +83,8 @@ def esnr_over_training(
         "models": entries,
         "diagnostics": [{"name": "esnr", "noise": "own", **collector_of(entries, wanted), **wanted}],
     }
-    study = given.study(data)
+    written = {run: written_numbers(columns) for run, columns in numbers.items()}
+    study = replace(given.study(data), verb={"name": "esnr_over_training", "beside": written})
     how = RunOptions(
         executor=build_executor(given, executor, workers),
         device=given.settings["model"].get("device") or "cpu",
@@ -85,75 +92,71 @@ def esnr_over_training(
     )
     with store_for(folder) as store:
         loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
-    records: dict[str, dict[int, Any]] = {run: {} for run in found}
+        if summary.failures and all(read is None for _, read in loaded.readings):
+            raise BadInput(summary.failures[0])
+        result = stored_trainings(loaded, store)
+    result.report(page)
+    result.report(markdown)
+    result.files = {"page": page, "markdown": markdown}
+    result.failures = summary.failures
+    result.exit_code = 1 if summary.failures else 0
+    return result
+
+
+def stored_trainings(loaded: LoadedStudy, store: Store) -> Result:
+    """The result from the stored readings; a model is called RUN@UPDATES."""
+    records: dict[str, dict[int, Any]] = {}
     for cell, read in loaded.readings:
         if read is not None:
             run, _, updates = cell.arm.rpartition("@")
-            records[run][int(updates)] = joined_esnr_record([read["data"]], read["provenance"]["versions"])
-    trainings = [Training(run, known, numbers[run]) for run, known in records.items() if known]
-    if not trainings:
-        raise BadInput(summary.failures[0] if summary.failures else "nothing was read")
-    write_atomically(page, over_training_page(trainings))
-    write_atomically(markdown, to_markdown_over_training(trainings))
-    lines = _lines(trainings)
+            found = joined_esnr_record([read["data"]], read["provenance"]["versions"])
+            records.setdefault(run, {})[int(updates)] = found
+    if not records:
+        raise BadInput("nothing was read")
+    beside = loaded.verb["beside"]
+    trainings = [Training(run, known, read_numbers(beside.get(run, {}))) for run, known in records.items()]
+    return trainings_result(trainings, store)
+
+
+def recorded_result(record: OverTrainingRecord) -> Result:
+    """The result from its record."""
+    return trainings_result(recorded_trainings(record))
+
+
+def trainings_result(trainings: Sequence[Training], store: Store | None = None) -> Result:
+    """The result of trainings whose checkpoints were read."""
+    from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
+    from wmel.reports.over_training_words import answer_words
+
     rows = [
-        {"run": one.name, "updates": updates, "method": entry.method, "esnr": entry.esnr.value}
+        {"run": one.name, "updates": updates, "method": entry.method, "esnr": entry.esnr.value,
+         "low": entry.esnr.low, "high": entry.esnr.high,
+         "alignment": None if entry.alignment is None else entry.alignment.cosine.value}
         for one in trainings
         for updates, record in one.records.items()
         for entry in record.readings
         if entry.model != "oracle"
-    ]
+    ]  # fmt: skip
     return Result(
-        lines[-1],
+        answer_words(trainings),
         rows,
-        lines=lines,
-        exit_code=1 if summary.failures else 0,
-        folder=folder,
-        files={"page": page, "markdown": markdown},
-        failures=summary.failures,
+        cache(lambda: over_training_record(trainings)),
+        lambda: _lines(trainings),
+        verb="esnr_over_training",
+        folder=folder_of(store),
+        store=store,
+        draw=lambda: _figure(trainings),
         page=lambda: over_training_page(trainings),
         markdown=lambda: to_markdown_over_training(trainings),
+        prints_rows=True,
         more={"trainings": trainings},
     )
 
 
-@o.verb
-def esnr_toy(
-    *,
-    output: o.Folder,
-    speeds: Annotated[Sequence[float], o.Option("Launch speeds in m/s, separated by commas.", "numbers")] = (5.0, 6.0),
-    seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
-    quiet: o.Quiet = False,
-) -> Result:
-    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb.
-
-    Writes toy.html and toy.md.
-    """
-    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
-        from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
+def _figure(trainings: Sequence[Training]) -> Any:
     with plotly_needed():
-        from wmel.reports.toy_page import to_markdown_toy, toy_page
-    from wmel.reports.toy_words import setting_words, shape_words, toy_sentences, toy_table
-
-    launches = list(speeds)
-    if not launches or len(set(launches)) < len(launches):
-        raise BadInput(f"speeds must be one or more numbers, all different, got {launches}")
-    for speed in launches:
-        check(speed, seeds)
-    page, markdown = Path(output) / "toy.html", Path(output) / "toy.md"
-    check_outputs(page, markdown)
-    with progress_listener("", quiet=quiet) as listener:
-        listener.begin("ceiling bounce", STEPS * len(launches), "steps")
-        panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
-    write_atomically(page, toy_page(panels))
-    write_atomically(markdown, to_markdown_toy(panels))
-    lines = [setting_words(panels)]
-    for one in panels:
-        shown = toy_table(one)
-        lines += [f"\n{shown.caption}", *table_lines(shown), *toy_sentences(one)]
-    lines.append(f"\n{shape_words(panels)}")
-    files = {"page": page, "markdown": markdown}
-    return Result(shape_words(panels), [], lines=lines, files=files, page=lambda: toy_page(panels))
+        from wmel.reports.over_training_figures import ratios_figure
+    return ratios_figure(trainings, trainings[0].methods[0])
 
 
 def _lines(trainings: Sequence[Training]) -> list[str]:

@@ -1,6 +1,7 @@
 """wmel.run: one policy in one environment, and its scorecard."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from wmel import catalog
-from wmel.analysis.scorecard import scorecard
+from wmel.analysis.scorecard import Scorecard, scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     build_executor,
     check_outputs,
     common_failure,
+    folder_of,
+    kept_store,
     metric_names,
     run_and_load,
     store_for,
@@ -23,19 +26,22 @@ from wmel.api.episodes import (
 from wmel.api.given import Given
 from wmel.closed_loop.trajectories import write_trajectories
 from wmel.errors import BadInput
+from wmel.experiments.load import LoadedStudy
 from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.files import write_atomically
 from wmel.parts import name_and_settings
+from wmel.reports.any_record import FILES
 from wmel.reports.entries import scorecard_entry
+from wmel.reports.json_envelope import RunRecord
 from wmel.reports.markdown import to_markdown_scorecard
-from wmel.reports.records import run_record, write_record
+from wmel.reports.records import recorded_run, run_record, run_scorecard, write_record
 from wmel.reports.terminal import scorecard_lines
 from wmel.reports.words import answer_of_run
 from wmel.results import Result
-from wmel.schema import pooled
+from wmel.schema import Run, pooled
 
-RECORD = "run.json"
+RECORD = FILES["run"]
 
 
 @o.verb
@@ -72,12 +78,12 @@ def run(
     given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
     record_file = None if output is None else Path(output) if Path(output).suffix == ".json" else Path(output) / RECORD
     check_outputs(record_file, markdown, trajectories)
-    extra = metric_names(metrics, deadline_ms)
     data = {
         "name": "run",
         "oracle": False,
         "floor": False,
         "block": 50 if output is not None else 512,
+        "metrics": metric_names(metrics, deadline_ms),
         **task_data(
             given,
             environment,
@@ -92,7 +98,7 @@ def run(
         ),
         **arm_data(given, policy, model, objective),
     }
-    study = given.study(data)
+    study = replace(given.study(data), verb={"name": "run", "rewards": rewards})
     how = RunOptions(
         executor=build_executor(given, executor, workers),
         device=given.settings["model"].get("device") or "cpu",
@@ -106,15 +112,35 @@ def run(
             study, store, how, title=f"{_policy_name(policy)} in {name}", quiet=quiet, rewards=True
         )
         whole_results(loaded, summary)
-        found = pooled([one.run for one in loaded.results if one.run is not None])
-        card = scorecard(found.policy_name, found.table, extra)
-        record = cache(lambda: run_record(found, metrics=extra, rewards=rewards, card=scorecard_entry(card)))
+        result = stored_run(loaded, kept_store(store))
         if record_file is not None:
-            write_record(record_file, record())
+            write_record(record_file, result.record)
         if trajectories is not None:
             write_trajectories(Path(trajectories), stored_trajectories(store, study.cells))
     if markdown is not None:
-        write_atomically(Path(markdown), to_markdown_scorecard(card))
+        write_atomically(Path(markdown), to_markdown_scorecard(result.scorecard))
+    files = {"record": record_file, "scorecard": markdown, "trajectories": trajectories}
+    result.files = {name: Path(path) for name, path in files.items() if path is not None}
+    result.failures = result.failures or summary.failures
+    result.exit_code = 1 if result.failures else 0
+    return result
+
+
+def stored_run(loaded: LoadedStudy, store: Store) -> Result:
+    """The result of a run from its stored rows."""
+    found = pooled([one.run for one in loaded.results if one.run is not None])
+    card = scorecard(found.policy_name, found.table, loaded.metrics)
+    rewards = bool(loaded.verb.get("rewards"))
+    record = cache(lambda: run_record(found, metrics=loaded.metrics, rewards=rewards, card=scorecard_entry(card)))
+    return _result(found, card, record, store)
+
+
+def recorded_result(record: RunRecord) -> Result:
+    """The result of a run from its record."""
+    return _result(recorded_run(record), run_scorecard(record), lambda: record, None)
+
+
+def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Result:
     broken = common_failure(found.table)
     rows = [
         {
@@ -127,17 +153,16 @@ def run(
         }
         for name, one in card.estimates.items()
     ]
-    files = {"record": record_file, "scorecard": markdown, "trajectories": trajectories}
     return Result(
         lambda: answer_of_run(record()),
         rows,
         record,
         lambda: scorecard_lines(record().metadata, card),
-        1 if broken or summary.failures else 0,
-        folder=None if output is None or record_file == Path(output) else Path(output),
-        store=store,
-        files={name: Path(path) for name, path in files.items() if path is not None},
-        failures=[broken] if broken else summary.failures,
+        1 if broken else 0,
+        "run",
+        folder_of(store),
+        store,
+        failures=[broken] if broken else [],
         draw=lambda: _figure(record()),
         markdown=lambda: to_markdown_scorecard(card),
         more={"scorecard": card, "run": found, "episodes": found.table},

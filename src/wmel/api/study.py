@@ -1,6 +1,6 @@
 """wmel.study: run what is missing of an experiment that a TOML file, or a dict, describes; wmel.report shows it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.rescore import rescored
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, when_changed
 from wmel.api.given import Given
 from wmel.api.progress import progress_listener
 from wmel.arrays import keep_freed_memory
@@ -20,7 +20,8 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
-from wmel.files import write_atomically
+from wmel.experiments.store import Store
+from wmel.reports.any_record import FILES
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.page import study_page
@@ -70,7 +71,7 @@ def study(
         summary = run_study(whole, store, options, listener)
     failed = sum(map(len, summary.failed.values()))
     done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
-    result = _result(load_study(store), store)
+    result = stored_study(load_study(store), store)
     read = f"{summary.readings} readings" if whole.diagnostics else ""
     lines = [
         ", ".join(word for word in (done, read) if word),
@@ -99,33 +100,24 @@ def report(
     They are written into its own folder unless OUTPUT is another. CRITERION judges the stored episodes anew.
     """
     into = Path(folder if output is None else output)
-    files = {name: into / name for name in ("results.json", "report.md", "report.html")}
+    files = {name: into / name for name in ("report.md", "report.html")}
     judged = None if criterion is None else Criterion.parse(criterion)
     store = FolderStore(Path(folder))
     loaded = load_study(store, rewards=judged is not None)
-    check_outputs(*files.values())
-    result = _result(loaded, store, judged)
-    write_record(files["results.json"], result.record)
-    write_atomically(files["report.md"], result.markdown() if result.markdown is not None else "")
-    write_atomically(files["report.html"], result.page() if result.page is not None else "")
+    check_outputs(into / FILES["study"], *files.values())
+    if judged is not None:
+        loaded = replace(loaded, results=rescore_results(loaded.results, judged))
+    if loaded.verb["name"] in ("study", "cpg"):
+        result = stored_study(loaded, store, judged)
+    else:
+        from wmel.api.load import stored_result
+
+        result = stored_result(loaded, store)
+    write_record(into / FILES[result.record.kind], result.record)
+    for path in files.values():
+        result.report(path)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
     return replace(result, files={"report": files["report.html"]}, failures=damaged, folder=into)
-
-
-@o.verb
-def load(folder: o.Stored) -> Result:
-    """Any result of any verb: the folder of a store, or a record (.json)."""
-    path = Path(folder)
-    if path.is_file():
-        from wmel.api.show import shown_record
-
-        return shown_record(path)
-    store = FolderStore(path)
-    if not store.exists:
-        from wmel.api.show import shown_folder
-
-        return shown_folder(path)
-    return _result(load_study(store), store)
 
 
 def _study(given: Any) -> Study:
@@ -144,33 +136,40 @@ def _name(given: Any) -> str:
     return given.name if isinstance(given, Study) else str(given.get("name", "study"))
 
 
-def _result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion | None = None) -> Result:
-    """What the stored rows and readings of a study say."""
-    results = loaded.results if criterion is None else rescore_results(loaded.results, criterion)
+def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None = None) -> Result:
+    """What the stored rows and readings of a study say; `criterion` is the one they were judged by instead."""
+    results = loaded.results
     compared = study_comparisons(results, anytime=loaded.anytime)
     said = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
     how = {"rescored": said, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
     record = study_record(loaded.name, loaded.about, results, compared, **how)
-    rows, readings = study_rows(record), _readings(loaded)
-    lines = [*study_lines(record), *_reading_lines(record, readings)]
+    readings = _readings(loaded)
+    result = recorded_result(record, readings)
+    result.store, result.folder = store, folder_of(store)
+    result.more = {
+        "results": results,
+        "readings": readings,
+        "comparisons": compared.comparisons,
+        "episodes": _LazyTables(store, "episodes"),
+        "cells": _LazyTables(store, "cells"),
+    }
+    return result
+
+
+def recorded_result(record: StudyRecord, readings: Sequence[Any] = ()) -> Result:
+    """What the record of a study says, and the readings beside it."""
+    rows, lines = study_rows(record), [*study_lines(record), *_reading_lines(record, list(readings))]
     return Result(
-        f"{loaded.name}: {tally(record)}",
+        f"{record.name}: {tally(record)}",
         rows,
         record,
         lines,
-        folder=store.folder,
-        store=store,
+        verb="study",
         draw=(lambda: _forest(record)) if study_gaps(record) else None,
         page=lambda: study_page(record),
         markdown=lambda: to_markdown_study(record),
-        more={
-            "results": results,
-            "readings": readings,
-            "comparisons": compared.comparisons,
-            "episodes": _LazyTables(store, "episodes"),
-            "cells": _LazyTables(store, "cells"),
-        },
+        more={"readings": list(readings)},
     )
 
 
@@ -195,7 +194,7 @@ def _reading_lines(record: StudyRecord, readings: list[EsnrRecord]) -> list[str]
 class _LazyTables:
     """A polars table of a store, read when it is used."""
 
-    def __init__(self, store: FolderStore, name: str):
+    def __init__(self, store: Store, name: str):
         self._store, self._name, self._table = store, name, None
 
     def __getattr__(self, name: str) -> Any:
@@ -246,7 +245,7 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}"
     rows = [{"cells": left.cells, "stored": left.whole, "episodes": left.episodes, "models": left.models,
              "seconds": left.seconds}]  # fmt: skip
-    return Result(counts, rows, lines=[counts, time], store=store, more={"forecast": left})
+    return Result(counts, rows, lines=[counts, time], verb="dry run", more={"forecast": left})
 
 
 def _duration(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """wmel.sweep: one policy over the values of any settings, and the planning horizon that is enough."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,8 @@ from wmel.api.episodes import (
     build_executor,
     check_outputs,
     common_failure,
+    folder_of,
+    kept_store,
     metric_names,
     run_and_load,
     store_for,
@@ -20,17 +23,21 @@ from wmel.api.given import KINDS, Given
 from wmel.api.run import arm_data
 from wmel.contract.cell import Cell, CellResult
 from wmel.errors import BadInput
+from wmel.experiments.load import LoadedStudy
 from wmel.experiments.run import RunOptions
+from wmel.experiments.store import Store
 from wmel.files import write_atomically
 from wmel.parts import nearest
+from wmel.reports.any_record import FILES
+from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.markdown import to_markdown_horizon_sweep
-from wmel.reports.records import recorded_sweep, sweep_record, write_record
+from wmel.reports.records import recorded_points, recorded_sweep, sweep_record, write_record
 from wmel.reports.terminal import sweep_lines
 from wmel.reports.words import answer_of_sweep
 from wmel.results import Result
 from wmel.schema import SweepPoint, pooled, stacked
 
-RECORD = "sweep.json"
+RECORD = FILES["sweep"]
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
 LISTS = {"environment": "environments", "planner": "planners", "policy": "policies", "objective": "objectives"}
 
@@ -84,12 +91,13 @@ def sweep(
     given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
     record_file = None if output is None else Path(output) if Path(output).suffix == ".json" else Path(output) / RECORD
     check_outputs(record_file, markdown)
-    extra, swept = metric_names(metrics, None), _swept(sweep, plan_horizons)
+    swept = _swept(sweep, plan_horizons)
     data = {
         "name": "sweep",
         "oracle": False,
         "floor": False,
         "block": 50 if output is not None else 512,
+        "metrics": metric_names(metrics, None),
         **task_data(
             given,
             environment,
@@ -105,7 +113,7 @@ def sweep(
         **arm_data(given, policy, model, objective),
     }
     _spread(data, swept)
-    study = given.study(data)
+    study = replace(given.study(data), verb={"name": "sweep", "swept": list(swept), "epsilon": epsilon})
     how = RunOptions(
         executor=build_executor(given, executor, workers),
         device=given.settings["model"].get("device") or "cpu",
@@ -116,14 +124,34 @@ def sweep(
     with store_for(None if output is None else Path(output)) as store:
         loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
         whole_results(loaded, summary)
-        points = sweep_points(loaded.results, _labels(study.cells[0], list(swept)))
-        name = study.cells[0].task.environment["name"]
-        record = sweep_record(points, epsilon=epsilon, metrics=extra, environment=name)
+        result = stored_sweep(loaded, kept_store(store))
         if record_file is not None:
-            write_record(record_file, record)
-    curve = recorded_sweep(record)
+            write_record(record_file, result.record)
     if markdown is not None:
-        write_atomically(Path(markdown), to_markdown_horizon_sweep(curve))
+        write_atomically(Path(markdown), to_markdown_horizon_sweep(result.sweep))
+    files = {"record": record_file, "table": markdown}
+    result.files = {name: Path(path) for name, path in files.items() if path is not None}
+    result.failures = result.failures or summary.failures
+    result.exit_code = 1 if result.failures else 0
+    return result
+
+
+def stored_sweep(loaded: LoadedStudy, store: Store) -> Result:
+    """The result of a sweep from its stored rows."""
+    cell = loaded.results[0].cell
+    points = sweep_points(loaded.results, _labels(cell, loaded.verb["swept"]))
+    how = {"epsilon": loaded.verb["epsilon"], "metrics": loaded.metrics, "environment": cell.task.environment["name"]}
+    record = sweep_record(points, **how)
+    return _result(points, record, store)
+
+
+def recorded_result(record: SweepRecord) -> Result:
+    """The result of a sweep from its record."""
+    return _result(recorded_points(record), record, None)
+
+
+def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) -> Result:
+    curve = recorded_sweep(record)
     broken = common_failure(stacked([point.run.table for point in points]))
     rows = [
         {**point.swept, "success": card["success_rate"].value, "low": card["success_rate"].low,
@@ -137,11 +165,11 @@ def sweep(
         rows,
         record,
         sweep_lines(record, curve),
-        1 if broken or summary.failures else 0,
-        folder=None if output is None or record_file == Path(output) else Path(output),
-        store=store,
-        files={name: Path(path) for name, path in (("record", record_file), ("table", markdown)) if path is not None},
-        failures=[broken] if broken else summary.failures,
+        1 if broken else 0,
+        "sweep",
+        folder_of(store),
+        store,
+        failures=[broken] if broken else [],
         draw=lambda: draw_sweep(record),
         markdown=lambda: to_markdown_horizon_sweep(curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},

@@ -1,5 +1,6 @@
 """wmel.train: train a world model by any trainer of the catalogue and write its checkpoint."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +11,13 @@ from wmel.api.episodes import check_outputs
 from wmel.api.given import Given, refuse_no_part
 from wmel.api.progress import progress_listener
 from wmel.contract.trainer import LearnsFromStored
-from wmel.errors import BadInput
+from wmel.errors import BadInput, needing
 from wmel.parts import able, name_and_settings
-from wmel.results import Result
+from wmel.reports.small_svg import Curves
+from wmel.results import Later, Result
 
 INTERRUPTED = 130
+CARD = "card.json"  # of a checkpoint
 OF_TDMPC2 = o.SettingOf("trainer", "tdmpc2")
 
 
@@ -35,7 +38,7 @@ def train(
     """
     given = Given.of(parts)
     folder = Path(output)
-    check_outputs(folder / "card.json")
+    check_outputs(folder / CARD)
     name, chosen = _trainer(trainer, {name: value for name, value in settings.items() if value is not None})
     world = None if environment is None else _environment(given, environment)
     given.refuse_unused()
@@ -43,17 +46,50 @@ def train(
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
     with progress_listener("", quiet=quiet) as listener:
         made = chosen.train(world, folder, listener)
-    card = made.card
-    lines = [*card_lines(card), f"checkpoint: {folder}"]
-    interrupted = bool(card["fit"].get("interrupted"))
+    written = folder / CARD
+    return _result(json.loads(written.read_text()) if written.exists() else made.card, folder, made.model)
+
+
+def stored_training(folder: Path) -> Result:
+    """The result of a training from its checkpoint; its model is restored when it is read."""
+    with needing("torch", "checkpoints need torch: install wmel[learned]"):
+        from wmel.training.checkpoints import read_card, restore
+
+    card = read_card(folder)
+    return _result(card, folder, Later(lambda: restore(folder, catalog.environment(card["environment"]))))
+
+
+def _result(card: dict[str, Any], folder: Path, model: Any) -> Result:
+    about = card_lines(card)
     return Result(
-        f"A {name} was trained on {card['environment']}; its checkpoint is {folder}.",
+        f"A {card['model']['kind']} was trained on {card['environment']}: {about[0]}.",
         [{"number": name, "value": value} for name, value in card["errors"].items() if not isinstance(value, list)],
-        lines=lines,
-        exit_code=INTERRUPTED if interrupted else 0,
+        lines=[*about, f"checkpoint: {folder}"],
+        exit_code=INTERRUPTED if card["fit"].get("interrupted") else 0,
+        verb="train",
         folder=folder,
-        more={"card": card, "model": made.model},
+        curves=_curves(card),
+        write=lambda into: _copy(folder, into),
+        more={"card": card, "model": model},
     )
+
+
+def _copy(folder: Path, into: Path) -> None:
+    from wmel.training.checkpoints import copy_checkpoint  # torch is needed only here
+
+    copy_checkpoint(folder, into)
+
+
+def _curves(card: dict[str, Any]) -> Curves | None:
+    """The losses over training; where a card has none, the error of the model over the steps it predicts."""
+    moments = card.get("curve") or []
+    at = next((name for name in ("epochs", "updates") if moments and name in moments[0]), None)
+    if at is not None:
+        names = dict.fromkeys(name for one in moments for name in one["losses"])
+        lines = {name: [(one[at], one["losses"][name]) for one in moments if name in one["losses"]] for name in names}
+        return Curves(lines, at, "loss")
+    drift = card["errors"].get("open_loop_rmse") or []
+    return Curves({"open-loop error": list(enumerate(drift, 1))}, "steps", "error (rms)") if drift else None
 
 
 @o.verb
@@ -75,7 +111,7 @@ def convert(
     The published models of DeepMind Control decide every second step: give --action-repeat 2. Nothing in the file is
     run.
     """
-    from wmel.training.checkpoints import CARD, usable_device, write_checkpoint
+    from wmel.training.checkpoints import usable_device, write_checkpoint
     from wmel.training.tdmpc2.finish import stored_weights
     from wmel.training.tdmpc2.official import converted
 

@@ -29,7 +29,7 @@ VERBS = {  # name -> the function behind it, and what it does
     "sweep": ("wmel.api.sweep:sweep", "Sweep the planning horizon, or any settings, of a policy."),
     "cpg": ("wmel.api.cpg:cpg", "Measure what a planner loses when a model replaces the true dynamics."),
     "esnr": ("wmel.api.esnr:esnr", "Measure the signal of policy gradients through models; also: toy, over-training."),
-    "esnr toy": ("wmel.api.over_training:esnr_toy", "Compare gradient estimators where the truth is known."),
+    "esnr toy": ("wmel.api.toy:esnr_toy", "Compare gradient estimators where the truth is known."),
     "esnr over-training": ("wmel.api.over_training:esnr_over_training", "ESNR at every checkpoint of trainings."),
     "train": ("wmel.api.train:train", "Train a world model and write its checkpoint and card."),
     "convert": ("wmel.api.train:convert", "Make a checkpoint of a published TD-MPC2 file."),

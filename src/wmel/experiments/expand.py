@@ -28,6 +28,7 @@ class Study:
     text: str = ""  # of its file
     folder: Path = Path()  # which paths of checkpoints are relative to
     objects: Mapping[str, Any] = field(default_factory=dict)  # live models and environments, by name
+    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
 
 
 def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study:

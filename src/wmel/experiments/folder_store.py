@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -13,13 +14,13 @@ from wmel.analysis.scorecard import Coverage
 from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
+from wmel.experiments.build import ModelPaths
 from wmel.experiments.expand import Study
-from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
-from wmel.experiments.store import Manifest, StoredBlock, joined_reasons, without_rows
+from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult, block_provenance
+from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, joined_reasons
 from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
 from wmel.files import stamp_of, write_whole
-
-MANIFEST = "study.json"
+from wmel.schema import Run
 
 
 @dataclass(eq=False)
@@ -67,7 +68,7 @@ class FolderStore:
             self._moved = dict(self._stored().moved) if self.exists else {}
         return self._moved
 
-    def write_manifest(self, study: Study, *, anytime: bool) -> None:
+    def write_manifest(self, study: Study | Manifest, *, anytime: bool) -> None:
         """What the study is: its file and its cells, in order."""
         try:
             moved = self.moved
@@ -84,6 +85,7 @@ class FolderStore:
             "cells": [cell.as_data() for cell in study.cells],
             "diagnostics": [cell.as_data() for cell in study.diagnostics],
             "moved": dict(moved),
+            "verb": dict(study.verb),
         }
         self._write(self.folder / MANIFEST, content)
 
@@ -99,7 +101,30 @@ class FolderStore:
             [Diagnostic.from_data(one) for one in stored.diagnostics],
             stored.block,
             tuple(stored.metrics),
+            stored.verb,
         )
+
+    def copy_rows(self, store: Store) -> None:
+        """Hold what another store holds, but for its checkpoints; rows of a store in memory are written here."""
+        with self.locked():
+            if self.exists and not _same_study(self.manifest(), store.manifest()):
+                raise BadInput(f"{self.folder} holds another result ({MANIFEST}): give another folder")
+            if isinstance(store, FolderStore):
+                shutil.copytree(store.folder / "cells", self.folder / "cells", dirs_exist_ok=True)
+                shutil.copyfile(store.folder / MANIFEST, self.folder / MANIFEST)
+                return
+            assert isinstance(store, MemoryStore)
+            known, paths = store.manifest(), store.paths or ModelPaths(store.models, Path())
+            self.write_manifest(known, anytime=known.anytime)
+            for cell in known.cells:
+                for block in store.blocks(cell)[0]:
+                    run = Run(**block.run, table=block.table(block.count, rewards=True))
+                    job = Block(cell, block.first, block.count, paths)
+                    made = dict(block.provenance) or block_provenance(job, run)
+                    steps = dict(block.trajectories) if isinstance(block.trajectories, Mapping) else None
+                    self.write_block(job, BlockResult(run, made, block.seconds, block.coverage, steps))
+            for key, found in store.readings.items():
+                self._write(self.folder / "cells" / key / "reading.json", found)
 
     def _stored(self) -> StoredManifest:
         path = self.folder / MANIFEST
@@ -124,7 +149,7 @@ class FolderStore:
                 "first": block.first,
                 "count": block.count,
                 "sha256": sha256(content).hexdigest(),
-                "run": without_rows(result.run),
+                "run": result.run.data,
                 "provenance": result.provenance,
                 "coverage": None if result.coverage is None else asdict(result.coverage),
                 "seconds": round(result.seconds, 4),
@@ -239,6 +264,12 @@ class FolderStore:
             write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _same_study(one: Manifest, other: Manifest) -> bool:
+    """Whether two stores are of the same cells for the same verb."""
+    keys = ({cell.key for cell in (*some.cells, *some.diagnostics)} for some in (one, other))
+    return one.verb == other.verb and next(keys) == next(keys)
 
 
 def _read(path: Path) -> bytes:

@@ -89,12 +89,12 @@ def run_block(block: Block, progress: Callable[[float], None] = lambda finished:
     visited = None
     if steps is not None and covered and steps.next_states:
         visited = coverage(world.spec.observation, world.observe(np.concatenate(steps.next_states)))
-    made_with = _provenance(block, run) if block.is_kept else {}
+    made_with = block_provenance(block, run) if block.is_kept else {}
     arrays = steps.arrays(world, run.table) if steps is not None and block.trajectories else None
     return BlockResult(run, made_with, time.perf_counter() - begin, visited, arrays)
 
 
-def _provenance(block: Block, run: Run) -> dict[str, Any]:
+def block_provenance(block: Block, run: Run) -> dict[str, Any]:
     """What must be known of the rows of a block when a later run finds them."""
     environment, model = block.cell.task.environment, block.cell.arm.model
     folder = block.paths.folder_of(environment, model)

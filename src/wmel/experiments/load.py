@@ -1,5 +1,6 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
 from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.store import Store, StoredBlock, run_of
+from wmel.experiments.store import Store, StoredBlock
+from wmel.schema import Run, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class LoadedStudy:
     readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
     coverage: dict[str, Coverage] = field(default_factory=dict)  # by the key of a cell
     unread: dict[str, str] = field(default_factory=dict)  # name of a reading that is not there -> why
+    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
 
 
 def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStudy:
@@ -45,6 +48,7 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
         readings,
         {key: found for key, found in covered.items() if found is not None},
         {cell.name: store.failure(cell) or "not read yet" for cell, found in readings if found is None},
+        manifest.verb,
     )
 
 
@@ -77,6 +81,12 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
     return CellResult(cell, run, missing, reason if missing else None)
 
 
+def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
+    """The run that some blocks of one cell are, up to a number of episodes."""
+    tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
+    return Run(**blocks[0].run, table=stacked(tables))
+
+
 def cell_coverage(store: Store, cell: Cell) -> Coverage | None:
     """Where the stored episodes of a cell went; None where there is no axis to be covered."""
     found = [block.coverage for block in leading(store.blocks(cell)[0]) if block.coverage is not None]
@@ -89,13 +99,6 @@ class StudyTables:
 
     episodes: Any
     cells: Any
-
-    def to_pandas(self) -> "StudyTables":
-        """The same as pandas tables, if pandas is there."""
-        import pandas as pd  # pyright: ignore[reportMissingImports]
-
-        episodes, cells = (pd.DataFrame(table.to_dict(as_series=False)) for table in (self.episodes, self.cells))
-        return StudyTables(episodes, cells)
 
 
 def study_tables(store: Store) -> StudyTables:

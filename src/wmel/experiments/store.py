@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
 from wmel.experiments.models import build_model, is_whole, weights_file_hash
 from wmel.experiments.provenance import code_of, differences
 from wmel.machine import versions_in_use
-from wmel.schema import EpisodeTable, Run, stacked
+from wmel.schema import EpisodeTable
 
 MANIFEST = "study.json"
 
@@ -54,6 +54,7 @@ class Manifest:
     diagnostics: list[Diagnostic]
     block: int = 50
     metrics: tuple[str, ...] = ()
+    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})
 
 
 class Store(Protocol):
@@ -107,9 +108,23 @@ class MemoryStore:
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
     known: Manifest | None = None
+    paths: ModelPaths | None = None  # of the models that ran
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
+
+    @classmethod
+    def copy_of(cls, store: Store) -> "MemoryStore":
+        """The rows of another store, without the steps of episodes."""
+        known = store.manifest()
+        copy = cls(store.models, known=known)
+        for cell in known.cells:
+            found = store.blocks(cell)[0]
+            rows = [one.table(one.count, rewards=True) for one in found]
+            copy.kept[cell.key] = [
+                replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
+            ]
+        return copy
 
     def locked(self) -> Any:
         return nullcontext()
@@ -125,11 +140,12 @@ class MemoryStore:
         return sorted(self.kept.get(cell.key, []), key=lambda block: block.first), []
 
     def write_block(self, block: Block, result: BlockResult) -> None:
+        self.paths = block.paths
         self.kept.setdefault(block.cell.key, []).append(
             StoredBlock(
                 block.first,
                 block.count,
-                without_rows(result.run),
+                result.run.data,
                 result.provenance,
                 result.seconds,
                 result.coverage,
@@ -166,22 +182,17 @@ def joined_reasons(reasons: Iterable[str]) -> str | None:
     return "; ".join(dict.fromkeys(reasons)) or None
 
 
-def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
-    """The run that some blocks of one cell are, up to a number of episodes."""
-    tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
-    return Run(**blocks[0].run, table=stacked(tables))
-
-
-def without_rows(run: Run) -> dict[str, Any]:
-    """What a run says beside its table, as data."""
-    known = {name: value for name, value in vars(run).items() if name not in ("table", "parts")}
-    plain = {"policy_settings": dict(run.policy_settings), "versions": dict(run.versions)}
-    return {**known, **plain}
-
-
 def _manifest(study: Study, *, anytime: bool) -> Manifest:
     return Manifest(
-        study.name, study.about, anytime, study.text, study.cells, study.diagnostics, study.block, study.metrics
+        study.name,
+        study.about,
+        anytime,
+        study.text,
+        study.cells,
+        study.diagnostics,
+        study.block,
+        study.metrics,
+        study.verb,
     )
 
 

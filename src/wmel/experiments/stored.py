@@ -87,6 +87,7 @@ class StoredManifest(Stored):
     cells: list[dict[str, Any]]
     diagnostics: list[dict[str, Any]] = []
     moved: dict[str, str] = {}
+    verb: dict[str, Any] = {"name": "study"}  # whose result it is, and what that needs beside the rows
 
     @model_validator(mode="after")
     def _finds_earlier_files(self) -> "StoredManifest":

@@ -1,24 +1,31 @@
 """The record of a comparison of models, and the folder it is kept in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from wmel.analysis.pooling import Arms
-from wmel.analysis.scorecard import scorecard
+from wmel.analysis.scorecard import Coverage, scorecard
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.errors import BadRecord
+from wmel.reports.any_record import FILES
 from wmel.reports.entries import estimate_entry, scorecard_entry
 from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
 from wmel.reports.records import agree, read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 
-FILE = "cpg.json"
+FILE = FILES["cpg"]
 EARLY = "the run could stop early, which this does not allow for"
 
 
-def cpg_record(arms: Arms, metrics: Sequence[str] = ()) -> CPGRecord:
+def cpg_record(
+    arms: Arms,
+    metrics: Sequence[str] = (),
+    *,
+    models: Mapping[str, str | None] | None = None,
+    paper_first: bool = False,
+) -> CPGRecord:
     """All that is said of a comparison; its rows stay in the records of its arms."""
     runs = arms.by_name
     return CPGRecord(
@@ -34,6 +41,8 @@ def cpg_record(arms: Arms, metrics: Sequence[str] = ()) -> CPGRecord:
         coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
         max_episodes=arms.cap,
         cpgs={name: cpg_entry(arms, name) for name in arms.learned},
+        models=dict(models or {}),
+        paper_first=paper_first,
     )
 
 
@@ -89,8 +98,8 @@ def _verdict_entry(verdict: Verdict) -> VerdictEntry:
     )
 
 
-def check_arms(path: Path, record: CPGRecord) -> None:
-    """Refuse a comparison that does not follow from the records of its arms, which lie beside it."""
+def recorded_arms(path: Path, record: CPGRecord) -> Arms:
+    """The arms of a comparison, from their records beside it; one that does not follow from them is refused."""
     runs: dict[str, Run] = {}
     for name, file in record.arms.items():
         if Path(file).name != file:
@@ -101,9 +110,12 @@ def check_arms(path: Path, record: CPGRecord) -> None:
         runs[name] = recorded_run(arm)
     if not {"oracle", "random", *record.cpgs} <= set(runs):
         raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
-    arms = Arms(runs["oracle"], {name: runs[name] for name in record.cpgs}, runs["random"], {}, record.max_episodes)
+    covered = {name: None if one is None else Coverage(**dict(one)) for name, one in record.coverage.items()}
+    models = {name: runs[name] for name in record.cpgs}
+    arms = Arms(runs["oracle"], models, runs["random"], covered, record.max_episodes)
     said = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, said))
         if not agree(stored, derived):
             raise BadRecord(f"{path} does not follow from the records of its arms: {field} differs")
+    return arms

@@ -1,4 +1,4 @@
-"""The record of `wmel esnr`: its fields, beside those of json_envelope."""
+"""The records of `wmel esnr`, over-training and toy included: their fields, beside those of json_envelope."""
 
 from typing import Annotated, Any, Literal
 
@@ -85,3 +85,49 @@ class EsnrRecord(Envelope):
                         f"{one.model} by {one.method} has {len(numbers)} values at {len(self.states)} states"
                     )
         return self
+
+
+class CheckpointEntry(Entry):
+    """What was read at one checkpoint of a training."""
+
+    updates: Count
+    reading: EsnrRecord
+
+
+class TrainingEntry(Entry):
+    """One training: its readings, and numbers from elsewhere by column and updates; null: no number."""
+
+    name: str
+    checkpoints: Annotated[list[CheckpointEntry], Field(min_length=1)]
+    beside: dict[str, dict[str, float | None]]
+
+
+class OverTrainingRecord(Envelope):
+    """ESNR at the checkpoints of trainings."""
+
+    kind: Literal["over-training"]
+    trainings: Annotated[list[TrainingEntry], Field(min_length=1)]
+
+
+class EstimatorEntry(Entry):
+    """What one estimator did at one launch speed."""
+
+    name: str
+    ratios: list[float | None]  # ESNR per rollout at each angle
+    literal: float
+    right_sign: EstimateEntry
+    heights: list[list[float]]  # by iteration and seed
+
+
+class PanelEntry(Entry):
+    """All estimators at one launch speed (m/s)."""
+
+    speed: float
+    estimators: Annotated[list[EstimatorEntry], Field(min_length=1)]
+
+
+class ToyRecord(Envelope):
+    """The ceiling bounce."""
+
+    kind: Literal["toy"]
+    panels: Annotated[list[PanelEntry], Field(min_length=1)]

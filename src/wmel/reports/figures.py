@@ -8,11 +8,14 @@ import plotly.graph_objects as go
 
 from wmel.contract.cell import ORACLE
 from wmel.contract.labels import label_value
-from wmel.reports.figure_style import FAINT, GREY, axis, layout, lines_of, mark, titled
+from wmel.reports.compare_envelope import ComparisonRecord
+from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, layout, lines_of, mark, titled
+from wmel.reports.small_svg import Curves
 from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
 from wmel.reports.study_readings import ReadingCurve, reading_curves
+from wmel.reports.tool_envelopes import CheckRecord
 
 ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
 RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes
@@ -151,15 +154,55 @@ def _short(name: str, longest: int = LONGEST) -> str:
 
 def outcomes(record: Any) -> go.Figure:
     """The rates of a run with their intervals."""
-    shown = [(name, one) for name, one in record.scorecard.estimates.items() if one.low is not None and name in RATES]
+    rates = {name: one for name, one in record.scorecard.estimates.items() if one.low is not None and name in RATES}
+    return _intervals(rates, "share, with 95% interval", [-0.02, 1.02])
+
+
+def differences_figure(record: ComparisonRecord) -> go.Figure:
+    """The difference of success of every task of two runs, B less A."""
+    found = {one.task: one.success_delta for one in record.tasks if one.success_delta.low is not None}
+    figure = _intervals(found, "success of B less that of A (share of episodes), with 95% interval", [-1.05, 1.05])
+    return figure.add_vline(0, line={"color": GREY, "width": 1.5})
+
+
+def promises_figure(record: CheckRecord) -> go.Figure:
+    """Every promise of a part as a bar: kept or broken."""
+    figure = go.Figure(layout=layout(150 + ROW * max(len(record.findings), 2)))
+    for name, colour, kept in (("kept", TEAL, True), ("broken", RED, False)):
+        shown = [one for one in record.findings if (not one.problem) is kept]
+        figure.add_bar(
+            x=[1] * len(shown), y=[html.escape(_short(one.promise)) for one in shown], orientation="h", name=name,
+            marker_color=colour, hovertext=[html.escape(one.problem or one.note) for one in shown],
+        )  # fmt: skip
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def curves_figure(curves: Curves) -> go.Figure:
+    """Lines over an axis; a logarithmic one where the heights of positive lines are far apart."""
+    figure, looks = go.Figure(layout=layout(400)), lines_of(curves.lines)
+    for name, line in curves.lines.items():
+        x, y = ([float(one) for one in axis] for axis in zip(*line, strict=True))
+        figure.add_scatter(x=x, y=y, name=html.escape(name), mode="lines", line=looks[name]["line"])
+    heights = [y for line in curves.lines.values() for _, y in line]
+    spread = min(heights) > 0 and max(heights) / min(heights) >= WIDE
+    figure.update_xaxes(title=html.escape(curves.x))
+    figure.update_yaxes(title=html.escape(curves.y), type="log" if spread else "linear")
+    return figure
+
+
+def _intervals(shown: Mapping[str, Any], title: str, reach: list[float]) -> go.Figure:
+    """Estimates by name, each with its interval."""
     figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
-    points = [Point(place, one.value, one.low, one.high) for place, (_, one) in enumerate(shown)]
+    points = [Point(place, one.value, one.low, one.high) for place, one in enumerate(shown.values())]
     figure.add_scatter(
         x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
         marker={"size": 10, "color": GREY}, showlegend=False,
     )  # fmt: skip
-    figure.update_xaxes(title="share, with 95% interval", range=[-0.02, 1.02])
-    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[html.escape(name) for name, _ in shown])
+    figure.update_xaxes(title=title, range=reach)
+    names = [html.escape(_short(name)) for name in shown]
+    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=names)
     return figure
 
 
@@ -185,12 +228,4 @@ def arms_figure(record: Any) -> go.Figure:
     """Success of every arm of a comparison with its interval."""
     cards = {name: card.estimates["success_rate"] for name, card in record.scorecards.items()}
     shown = {name: one for name, one in cards.items() if one.value is not None}
-    figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
-    points = [Point(place, one.value, one.low, one.high) for place, one in enumerate(shown.values())]
-    figure.add_scatter(
-        x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
-        marker={"size": 10, "color": GREY}, showlegend=False,
-    )  # fmt: skip
-    figure.update_xaxes(title="success (share of episodes), with 95% interval", range=[-0.02, 1.02])
-    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=[html.escape(name) for name in shown])
-    return figure
+    return _intervals(shown, "success (share of episodes), with 95% interval", [-0.02, 1.02])

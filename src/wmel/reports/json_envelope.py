@@ -274,3 +274,5 @@ class CPGRecord(Envelope):
     coverage: dict[str, CoverageEntry | None]
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
+    models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
+    paper_first: bool = False  # the documents' interval and rule are shown first

@@ -51,6 +51,16 @@ def training_sentences(trainings: Sequence[Training]) -> list[str]:
     return [*told, *_caveats(trainings, list(curves.values()))]
 
 
+def answer_words(trainings: Sequence[Training]) -> str:
+    """Whether ESNR falls before it rises, in a sentence."""
+    counts = []
+    for method in trainings[0].methods:
+        shapes = [u_shape(one.curve(method)).shape for one in trainings]
+        counts.append(f"{sum(shape is Shape.U for shape in shapes)} of {len(shapes)} by {method}")
+    environment = next(iter(trainings[0].records.values())).environment
+    return f"ESNR falls and rises again over training in {environment} in {', '.join(counts)}."
+
+
 def setting_words(trainings: Sequence[Training]) -> str:
     """Where and how the checkpoints were asked."""
     first = next(iter(trainings[0].records.values()))

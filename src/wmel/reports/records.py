@@ -118,7 +118,10 @@ def run_scorecard(record: RunRecord) -> Scorecard:
 
 def recorded_run(record: RunRecord) -> Run:
     """The run a record was made from."""
-    said = record.metadata
+    return _recorded_run(record.metadata, record.results)
+
+
+def _recorded_run(said: RunMetadata, results: list[Any]) -> Run:
     named = {name: getattr(said, name) for name in ("plan_horizon", *SETTINGS)}
     return Run(
         environment_name=said.env,
@@ -136,8 +139,21 @@ def recorded_run(record: RunRecord) -> Run:
         latency_threads=said.latency_threads,
         versions=said.versions,
         parts=said.parts,
-        table=episode_table(record.results),
+        table=episode_table(results),
     )
+
+
+def recorded_points(record: SweepRecord) -> list[SweepPoint]:
+    """The points of a sweep, each with the run it was made from."""
+    said = {name: value for name, value in dict(record.metadata).items() if name in RunMetadata.model_fields}
+    length = {"horizon": record.metadata.episode_horizon, "episodes": record.metadata.episodes_per_point}
+    return [
+        SweepPoint(
+            dict(point.swept) or {"plan_horizon": point.plan_horizon},
+            _recorded_run(RunMetadata(**{**said, **length, "plan_horizon": point.plan_horizon}), point.results),
+        )
+        for point in record.points
+    ]
 
 
 def recorded_sweep(record: SweepRecord) -> HorizonSweep:
@@ -199,6 +215,12 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
     for entry, expected in zip(stored, derived, strict=True):
         if not agree(entry.model_dump(), expected.model_dump()):
             raise BadRecord(f"{path} is not a wmel record: its summary does not follow from its rows")
+
+
+def same_record(one: AnyRecord, other: AnyRecord) -> bool:
+    """Whether two records say the same, whoever wrote them and when."""
+    stamped = {"schema_version", "wmel_version", "generated_at"}
+    return agree(one.model_dump(exclude=stamped), other.model_dump(exclude=stamped))
 
 
 def agree(one: Any, other: Any) -> bool:

@@ -1,13 +1,14 @@
 """The figures of the ceiling bounce: the landscape, ESNR over the angles, and the ascents."""
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, Reading
-from wmel.reports.figure_style import BLUE, FAINT, GREY, ORANGE, layout, lines_of
+from wmel.reports.figure_style import BLUE, DASHES, FAINT, GREY, ORANGE, layout, lines_of
 
 FINE = 400  # of the landscape's angles one is drawn
 JUMP = 0.1  # metres from one angle to the next
@@ -50,6 +51,20 @@ def ratios_figure(panel: Panel) -> go.Figure:
     figure.update_xaxes(title=_close("launch angle (rad)"))
     figure.update_yaxes(title="ESNR per rollout", type="log", exponentformat="power")
     return _shaded(figure, panel)
+
+
+def all_ratios_figure(panels: Sequence[Panel]) -> go.Figure:
+    """ESNR per rollout over the angle by each estimator at every launch speed, whose lines differ in their dashes."""
+    figure, looks = go.Figure(layout=layout(460)), _looks(panels[0])
+    for place, panel in enumerate(panels):
+        for one in panel.readings:
+            drawn = np.where(one.ratios > 0, one.ratios, np.nan)
+            line = {**looks[one.name]["line"], "dash": DASHES[place % len(DASHES)]}
+            name = html.escape(f"{one.name}, {panel.speed:g} m/s")
+            figure.add_scatter(x=_numbers(panel.angles), y=_numbers(drawn), name=name, mode="lines", line=line)
+    figure.update_xaxes(title=_close("launch angle (rad)"))
+    figure.update_yaxes(title="ESNR per rollout", type="log", exponentformat="power")
+    return figure
 
 
 def ascents_figure(panel: Panel) -> go.Figure:

@@ -24,9 +24,13 @@ SIGNS = {  # a part of a kind has these
 }
 
 
-def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
-    """The kind of a part, and what its kit finds; models and perturbations are tried in the given environment."""
-    kind, part = _part(name)
+def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
+    """The kind of a part, by name or as an object, and what its kit finds.
+
+    Models and perturbations are tried in the given environment.
+    """
+    named = isinstance(given, str)
+    kind, part = _part(given) if named else _by_its_signs(given, f"{given!r:.60}")
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
@@ -35,7 +39,7 @@ def check_part(name: str, environment: Any) -> tuple[str, list[Finding]]:
     if kind == "planner":
         return kind, check_planner(part)
     if kind == "perturbation":
-        return kind, check_perturbation(part, environment, _at_zero(name))
+        return kind, check_perturbation(part, environment, _at_zero(given) if named else None)
     return kind, check_metric(part)
 
 

@@ -23,6 +23,7 @@ from wmel.training.data import Collected
 from wmel.training.fit import Fitted
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
+CURVE = 100  # points of a training curve on a card
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
 
@@ -72,8 +73,16 @@ def card_of(
             "interrupted": fitted.interrupted,
             "seconds": round(fitted.seconds, 3),
         },
+        "curve": _curve(fitted.losses),
         "versions": versions_in_use(),
     }
+
+
+def _curve(losses: list[float]) -> list[dict[str, Any]]:
+    """The loss over epochs, at most about CURVE of them, the last among these."""
+    stride = max(1, len(losses) // CURVE)
+    shown = range(len(losses) - 1, -1, -stride)[::-1]
+    return [{"epochs": place + 1, "losses": {"training": losses[place]}} for place in shown]
 
 
 def trained_for(environment: Environment) -> dict[str, Any]:
@@ -116,6 +125,14 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
         write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
+
+
+def copy_checkpoint(source: Path, folder: Path) -> None:
+    """A checkpoint in another folder; one that is there already is not written over."""
+    weights, card = read_checkpoint(source)
+    if (folder / CARD).exists() and read_card(folder) != card:
+        raise BadInput(f"{folder} holds another checkpoint: give another folder")
+    write_checkpoint(folder, weights, card)
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], said: dict[str, str]) -> None:

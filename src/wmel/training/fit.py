@@ -41,6 +41,7 @@ class Fitted:
     epochs: int
     interrupted: bool
     seconds: float
+    losses: list[float]  # of the last batch of each epoch
 
 
 def fit(
@@ -54,9 +55,9 @@ def fit(
     torch.manual_seed(settings.seed)
     held, kept = _split(samples.groups, settings)
     with limited_to(settings.threads):
-        epochs, interrupted = _descend(network, samples, kept, held, settings, progress)
+        losses, interrupted = _descend(network, samples, kept, held, settings, progress)
     network.requires_grad_(False)
-    return Fitted(kept, held, epochs, interrupted, time.perf_counter() - begin)
+    return Fitted(kept, held, len(losses), interrupted, time.perf_counter() - begin, losses)
 
 
 def _split(groups: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
@@ -79,19 +80,20 @@ def _descend(
     held: np.ndarray,
     settings: Settings,
     progress: Callable[[float], None],
-) -> tuple[int, bool]:
-    """Whole epochs taken, and whether someone interrupted the next; the weights so far are kept."""
+) -> tuple[list[float], bool]:
+    """The loss after each whole epoch, and whether someone interrupted the next; the weights so far are kept."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epochs: _rate_after(epochs, settings))
     best, best_weights, since = math.inf, None, 0
-    taken, interrupted = 0, False
+    losses: list[float] = []
+    interrupted = False
     try:
-        while taken < settings.epochs and since < (settings.patience or math.inf):
+        while len(losses) < settings.epochs and since < (settings.patience or math.inf):
             loss = _epoch(optimiser, samples, torch.as_tensor(kept)[torch.randperm(len(kept))], settings.batch)
             schedule.step()
-            taken += 1
-            if not torch.isfinite(loss):
-                raise BadInput(f"the loss became {loss.item()} in epoch {taken}: lower the learning rate")
+            losses.append(float(loss))
+            if not math.isfinite(losses[-1]):
+                raise BadInput(f"the loss became {losses[-1]} in epoch {len(losses)}: lower the learning rate")
             progress(1)
             if settings.patience is not None:
                 now = samples.error(held)
@@ -102,7 +104,7 @@ def _descend(
         interrupted = True
     if best_weights is not None:
         network.load_state_dict(best_weights)
-    return taken, interrupted
+    return losses, interrupted
 
 
 def _rate_after(epochs: int, settings: Settings) -> float:

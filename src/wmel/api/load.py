@@ -1,0 +1,104 @@
+"""wmel.load: any result of any verb again, from its folder or its record."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from wmel.api import options as o
+from wmel.api.train import CARD, stored_training
+from wmel.contract.criterion import Criterion
+from wmel.errors import BadRecord
+from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.store import MANIFEST, Store
+from wmel.reports.any_record import FILES, AnyRecord
+from wmel.reports.over_training_record import READINGS, earlier_trainings
+from wmel.reports.records import read_record
+from wmel.results import Result
+
+STORED = {  # verb -> what makes its result from a store
+    "run": "wmel.api.run:stored_run",
+    "sweep": "wmel.api.sweep:stored_sweep",
+    "cpg": "wmel.api.cpg:stored_gap",
+    "esnr": "wmel.api.esnr:stored_esnr",
+    "esnr_over_training": "wmel.api.over_training:stored_trainings",
+    "study": "wmel.api.study:stored_study",
+}
+RECORDED = {  # kind of a record -> the verb whose result is made from it
+    "run": "run",
+    "sweep": "sweep",
+    "cpg": "cpg",
+    "esnr": "esnr",
+    "over-training": "over_training",
+    "toy": "toy",
+    "study": "study",
+    "comparison": "compare",
+    "power": "power",
+    "check": "check",
+}
+
+
+@o.verb
+def load(folder: o.Stored) -> Result:
+    """Any result of any verb: its folder, or its record (.json)."""
+    path = Path(folder)
+    if path.name == CARD:
+        return stored_training(path.parent)
+    if path.is_file():
+        return _of_file(path)
+    store = FolderStore(path)
+    if store.exists:
+        return stored_result(load_study(store, rewards=True), store)
+    for name in FILES.values():
+        if (path / name).is_file():
+            return _of_file(path / name)
+    if (path / CARD).is_file():
+        return stored_training(path)
+    if (path / READINGS).is_dir():
+        return _from("wmel.api.over_training:trainings_result")(earlier_trainings(path))
+    if not path.exists():
+        raise BadRecord(f"cannot read {path}: there is no such file or folder")
+    raise BadRecord(f"{path} holds no result of wmel: no {', '.join((MANIFEST, CARD, *FILES.values()))}")
+
+
+def stored_result(loaded: LoadedStudy, store: Store) -> Result:
+    """The result of the verb that filled a store."""
+    verb = loaded.verb.get("name")
+    if verb not in STORED:
+        raise BadRecord(f"the store is of a verb {verb!r}, which this wmel does not have")
+    if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
+        raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
+    return _from(STORED[verb])(loaded, store)
+
+
+def recorded_result(record: AnyRecord, folder: Path) -> Result:
+    """The result a record was written from; `folder` is where the record lies."""
+    make = _from(f"wmel.api.{RECORDED[record.kind]}:recorded_result")
+    return make(record, folder) if record.kind == "cpg" else make(record)
+
+
+def _of_file(path: Path) -> Result:
+    """The result of a record, with the rows of the store it lies in."""
+    record = read_record(path)
+    result, store = recorded_result(record, path.parent), FolderStore(path.parent)
+    if not store.exists:
+        return result
+    loaded = load_study(store, rewards=True)
+    if record.kind not in ("study", loaded.verb.get("name")):
+        return result
+    result.store, result.folder = store, path.parent
+    if record.kind == "study":
+        from wmel.api.study import rescore_results, stored_study
+
+        if record.rescored is not None:
+            loaded = replace(loaded, results=rescore_results(loaded.results, Criterion.parse(record.rescored)))
+        result.more = stored_study(loaded, store).more
+    return result
+
+
+def _from(place: str) -> Callable[..., Any]:
+    """A function that is imported when it is needed."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,96 @@
+"""wmel.esnr_toy: the ceiling bounce, where ESNR can be held against the truth."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.api import options as o
+from wmel.api.episodes import check_outputs
+from wmel.api.progress import progress_listener
+from wmel.errors import BadInput, needing
+from wmel.reports.any_record import FILES
+from wmel.reports.document import plotly_needed
+from wmel.reports.esnr_envelope import ToyRecord
+from wmel.reports.records import write_record
+from wmel.reports.terminal import table_lines
+from wmel.results import Result
+
+
+@o.verb
+def esnr_toy(
+    *,
+    output: o.Folder,
+    speeds: Annotated[Sequence[float], o.Option("Launch speeds in m/s, separated by commas.", "numbers")] = (5.0, 6.0),
+    seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
+    quiet: o.Quiet = False,
+) -> Result:
+    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb.
+
+    Writes toy.html and toy.md.
+    """
+    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+        from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
+    with plotly_needed():
+        import wmel.reports.toy_figures  # noqa: F401  # before anything is measured
+    launches = list(speeds)
+    if not launches or len(set(launches)) < len(launches):
+        raise BadInput(f"speeds must be one or more numbers, all different, got {launches}")
+    for speed in launches:
+        check(speed, seeds)
+    page, markdown, stored = (Path(output) / name for name in ("toy.html", "toy.md", FILES["toy"]))
+    check_outputs(page, markdown, stored)
+    with progress_listener("", quiet=quiet) as listener:
+        listener.begin("ceiling bounce", STEPS * len(launches), "steps")
+        panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
+    result = _result(panels)
+    result.report(page)
+    result.report(markdown)
+    write_record(stored, result.record)
+    result.files, result.folder = {"page": page, "markdown": markdown}, Path(output)
+    return result
+
+
+def recorded_result(record: ToyRecord) -> Result:
+    """The result from its record."""
+    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+        from wmel.reports.toy_record import recorded_panels
+    return _result(recorded_panels(record))
+
+
+def _result(panels: Sequence[Any]) -> Result:
+    with plotly_needed():
+        from wmel.reports.toy_page import to_markdown_toy, toy_page
+    from wmel.reports.toy_record import toy_record
+    from wmel.reports.toy_words import setting_words, shape_words, toy_sentences, toy_table
+
+    lines = [setting_words(panels)]
+    for one in panels:
+        shown = toy_table(one)
+        lines += [f"\n{shown.caption}", *table_lines(shown), *toy_sentences(one)]
+    lines.append(f"\n{shape_words(panels)}")
+    rows = [
+        {"speed": one.speed, "estimator": read.name, "esnr_per_rollout": read.mean, "median": read.median,
+         "literal": read.literal, "right_sign": read.right_sign.value, "reached": read.reached.value,
+         "ascent": read.speed_of_ascent.value, "low": read.speed_of_ascent.low, "high": read.speed_of_ascent.high}
+        for one in panels
+        for read in one.readings
+    ]  # fmt: skip
+    return Result(
+        shape_words(panels),
+        rows,
+        cache(lambda: toy_record(panels)),
+        lines,
+        verb="esnr_toy",
+        draw=lambda: _figure(panels),
+        page=lambda: toy_page(panels),
+        markdown=lambda: to_markdown_toy(panels),
+        prints_rows=True,
+        more={"panels": panels},
+    )
+
+
+def _figure(panels: Sequence[Any]) -> Any:
+    with plotly_needed():
+        from wmel.reports.toy_figures import all_ratios_figure
+    return all_ratios_figure(panels)

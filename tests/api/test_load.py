@@ -1,0 +1,210 @@
+"""`wmel.load` gives back any result of any verb, and `save` writes what it needs."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import wmel
+from tests.api.every_verb import READING, STUDY, WORLD, make_every_result
+from wmel.errors import BadInput, BadRecord, MissingExtra
+
+ROOT = Path(__file__).parents[2]
+EARLIER = ROOT / "tests" / "golden" / "version_2_0"
+VERBS = ["run", "sweep", "cpg", "esnr", "esnr_toy", "esnr_over_training", "train", "study", "report", "compare"]
+VERBS += ["power", "check"]
+FOLDERS = [verb for verb in VERBS if verb not in ("compare", "power", "check")]
+FILES = ["run/run.json", "sweep/sweep.json", "cpg/cpg.json", "esnr/esnr.json", "esnr_toy/toy.json"]
+FILES += ["report/results.json", "train/card.json"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    return make_every_result(folder)
+
+
+def assert_same(one, other):
+    assert one.answer == other.answer
+    assert one.table.equals(other.table) and one.table.columns == other.table.columns
+    assert one.plot().to_plotly_json()["data"] and other.plot().to_plotly_json()["data"]
+
+
+@pytest.mark.parametrize("verb", FOLDERS)
+def test_the_folder_of_a_verb_gives_its_result_back(verb, made, folder):
+    again = wmel.load(folder / verb)
+    assert_same(made[verb], again)
+    assert set(again.more) >= set(made[verb].more) - {"summary", *({} if verb != "report" else made[verb].more)}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_record_gives_its_result_back(file, made, folder):
+    verb = Path(file).parent.name
+    again = wmel.load(folder / file)
+    assert_same(made[verb], again)
+    assert verb == "report" or set(again.more) >= set(made[verb].more)
+
+
+def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
+    assert wmel.load(folder / "run").scorecard == made["run"].scorecard
+    swept = wmel.load(folder / "sweep")
+    assert swept.effective_horizon == made["sweep"].effective_horizon
+    assert [at.swept for at in swept.points] == [at.swept for at in made["sweep"].points]
+    gap = wmel.load(folder / "cpg")
+    assert gap.verdicts == made["cpg"].verdicts and gap.models == made["cpg"].models
+    assert gap.gaps["mine"].raw_gap == made["cpg"].gaps["mine"].raw_gap
+    readings = wmel.load(folder / "esnr").readings
+    assert [one.per_state for one in readings] == [one.per_state for one in made["esnr"].readings]
+    (training,), (before,) = wmel.load(folder / "esnr_over_training").trainings, made["esnr_over_training"].trainings
+    assert training.beside["return"][16] == 3 and str(training.beside) == str(before.beside)
+    trained = wmel.load(folder / "train")
+    assert trained.card == made["train"].card
+    assert trained.model.spec.weights == made["train"].model.spec.weights
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_saved_result_is_loaded_as_it_was(verb, made, tmp_path):
+    saved = made[verb].save(tmp_path / "saved")
+    again = wmel.load(saved)
+    assert_same(made[verb], again)
+    assert again.to_polars().equals(made[verb].to_polars())
+    assert wmel.load(again.save(saved)).answer == made[verb].answer  # the same may be saved twice
+
+
+def test_a_result_that_stored_nothing_is_saved_with_its_rows(tmp_path):
+    made = {
+        "run": wmel.run("maze_toy", "random", episodes=3, quiet=True),
+        "file": wmel.run("maze_toy", "random", episodes=3, output=tmp_path / "run.json", quiet=True),
+        "esnr": wmel.esnr(WORLD, "oracle", **READING),
+    }
+    for name, result in made.items():
+        again = wmel.load(result.save(tmp_path / name))
+        assert_same(result, again)
+        assert again.to_polars().equals(result.to_polars())
+    assert made["file"].to_polars().height == 3
+
+
+def test_saving_a_loaded_study_where_it_lies_leaves_it_readable(made, folder, tmp_path):
+    shutil.copytree(folder / "study", tmp_path / "s")
+    before = (tmp_path / "s" / "study.json").read_bytes()
+    wmel.load(tmp_path / "s").save(tmp_path / "s")
+    assert (tmp_path / "s" / "study.json").read_bytes() == before
+    assert_same(made["study"], wmel.load(tmp_path / "s"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("run", "sweep"), ("run", "power"), ("power", "check"), ("check", "run")]
+)
+def test_a_folder_with_another_result_is_not_written_over(first, second, made, tmp_path):
+    made[first].save(tmp_path)
+    with pytest.raises(BadInput, match="another"):
+        made[second].save(tmp_path)
+    assert wmel.load(tmp_path).answer == made[first].answer
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_result_is_shown_with_a_drawing(verb, made):
+    page = made[verb]._repr_html_()
+    assert made[verb].answer.split("[")[0][:20] in page and "<table>" in page
+    assert ("<svg" in page) == (verb != "check")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_result_has_rows_as_json(verb, made):
+    assert len(made[verb].rows) > 0 and json.loads(made[verb].to_json())
+
+
+def test_a_dry_run_is_a_table_without_a_figure(tmp_path):
+    planned = wmel.study(STUDY, output=tmp_path / "no", dry_run=True, quiet=True)
+    assert planned.to_polars().height == len(planned.to_pandas()) == 1
+    assert (planned.save(tmp_path / "saved") / "summary.md").exists()
+    with pytest.raises(BadInput, match="no figure"):
+        planned.plot()
+    assert not (tmp_path / "no").exists()
+
+
+def test_without_pandas_the_extra_is_named(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match=r"wmel\[pandas\]"):
+        made["power"].to_pandas()
+
+
+def test_the_answer_over_trainings_says_whether_they_are_u_shaped(made):
+    assert made["esnr_over_training"].answer.endswith("0 of 1 by zog.")
+
+
+def test_the_report_of_a_record_is_the_report_of_the_study(made, folder, tmp_path):
+    loaded = wmel.load(folder / "report" / "results.json").report(tmp_path / "x.html").read_text()
+    assert loaded == (folder / "report" / "report.html").read_text()
+    assert "No gap" not in loaded and "Curves" in loaded
+
+
+def test_the_report_of_an_esnr_folder_is_that_of_its_readings(made, folder, tmp_path):
+    found = wmel.report(folder / "esnr", output=tmp_path, quiet=True)
+    assert "Signal for its noise" in (tmp_path / "report.html").read_text()
+    assert_same(made["esnr"], found)
+    assert_same(made["esnr"], wmel.load(tmp_path))
+
+
+def test_results_and_folders_and_files_of_a_run_are_compared(made, folder):
+    for one in (made["run"], folder / "run", folder / "run" / "run.json"):
+        found = wmel.compare(one, folder / "run", quiet=True)
+        assert found.rows[0]["difference"] == 0 and found.rows[0]["pairs"] == 4
+
+
+def test_a_gap_of_the_previous_version_is_compared_with_a_new_one(made, folder, tmp_path):
+    setting = json.loads((EARLIER / "cpg" / "cpg.json").read_text())["setting"]
+    new = wmel.cpg(
+        setting["env"],
+        {"checkpoint": str(EARLIER / "checkpoint")},
+        episodes=setting["episodes"],
+        horizon=setting["horizon"],
+        criterion=setting["success"],
+        stop=setting["stop"],
+        settings={"planner.candidates": 4, "planner.plan_horizon": 3},
+        output=tmp_path / "new",
+        quiet=True,
+    )
+    tasks = {row["task"] for row in wmel.compare(EARLIER / "cpg", tmp_path / "new", quiet=True).rows}
+    assert tasks == {"oracle", "checkpoint", "random"}
+    assert {row["task"] for row in wmel.compare(new, EARLIER / "cpg", quiet=True).rows} == tasks
+
+
+def test_a_live_object_is_checked():
+    assert wmel.check(wmel.CEM()).exit_code == 0
+    assert wmel.check(wmel.environment("maze_toy")).exit_code == 0
+    assert wmel.check(wmel.Oracle(wmel.environment("maze_toy"))).exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["basic", "full"])
+def test_readings_over_training_of_the_previous_version_load(kind):
+    found = wmel.load(ROOT / "results" / "tdmpc2-over-training" / kind)
+    assert len(found.trainings) == 3 and found.table.height == 3 * 8 * len(found.trainings[0].methods)
+    assert found.plot().data
+
+
+def test_readings_and_a_gap_without_its_arms_of_the_previous_version_load():
+    place = ROOT / "results" / "esnr-cartpole"
+    assert wmel.load(place).verb == "esnr"
+    gap = wmel.load(place / "cpg.json")
+    assert gap.table.height == 2 and gap.plot().data
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "sweep.json", "cpg", "esnr.json", "results.json", "store", "compare.json"]
+)
+def test_results_of_the_previous_version_load_as_tables_and_figures(name):
+    found = wmel.load(EARLIER / name)
+    assert found.table.height > 0 and found.plot().data
+
+
+def test_what_is_no_result_is_refused_by_name(tmp_path):
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(BadRecord, match=str(place)):
+            wmel.load(place)
