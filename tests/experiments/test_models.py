@@ -12,7 +12,7 @@ from wmel import catalog, files
 from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.experiments import models
-from wmel.experiments.models import _Restored, files_hash
+from wmel.experiments.build import _Restored, files_hash
 from wmel.training import checkpoints
 
 TINY = {"episodes": 1, "horizon": 2, "quiet": True, "settings": {"planner.candidates": 2, "planner.plan_horizon": 2}}

@@ -11,10 +11,10 @@ import pytest
 from tests.experiments.studies import LEARNED, MAZE, outcomes, started, written
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
+from wmel.experiments.build import is_whole
 from wmel.experiments.executors import Processes, Serial
 from wmel.experiments.expand import study_of, trainings_of
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.models import is_whole
 from wmel.experiments.run import RunOptions, run_study
 from wmel.experiments.spec import read_study
 from wmel.training.mlp import MLPTrainer

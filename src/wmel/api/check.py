@@ -5,6 +5,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.api import options as o
+from wmel.api.episodes import verb
 from wmel.api.given import refuse_no_part
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
@@ -12,7 +13,7 @@ from wmel.results import Result
 from wmel.testing.findings import Finding
 
 
-@o.verb
+@verb
 def check(
     name: o.PartName,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
+from wmel.api.episodes import check_outputs, verb
 from wmel.api.load import load
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
@@ -30,7 +30,7 @@ class Side:
     notes: tuple[str, ...] = ()
 
 
-@o.verb
+@verb
 def compare(
     run_a: o.StoredOrResult,
     run_b: o.StoredOrResult,

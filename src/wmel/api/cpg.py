@@ -18,6 +18,7 @@ from wmel.api.episodes import (
     run_and_load,
     store_for,
     task_data,
+    verb,
     when_changed,
     whole_results,
 )
@@ -36,7 +37,7 @@ from wmel.results import Result
 MOST_PAIRS, ROUND = 150, 10  # of an anytime run, and between two looks
 
 
-@o.verb
+@verb
 def cpg(
     environment: o.Environment,
     models: o.Models,

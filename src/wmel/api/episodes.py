@@ -1,19 +1,24 @@
-"""What the verbs that run episodes share: a study built in memory, run, and loaded again."""
+"""What verbs share: their arguments checked, a study built in memory, run, and loaded again."""
 
+import functools
+import inspect
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
 from wmel.api.given import Given, perturbation_entry, refuse_no_part, seeds_of
+from wmel.api.options import Option
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.run import EPISODES
-from wmel.errors import BadInput, is_number
+from wmel.contract.trainer import ProgressListener
+from wmel.errors import BadInput, is_number, nearest
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
@@ -25,6 +30,52 @@ from wmel.schema import EpisodeTable
 
 IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most
 UNFINISHED = ".unfinished"  # the rows of a run whose record is one file, until it is written
+
+
+ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
+    "path": ("a path", (str, Path)),
+    "number": ("a number", Real),
+    "text": ("text", str),
+}
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def verb(function: Verb) -> Verb:
+    """A decorator of verbs: arguments that it does not take, or lacks, are bad input with the nearest right name."""
+    signature = inspect.signature(function)
+    known = list(signature.parameters)
+
+    @functools.wraps(function)
+    def call(*values: Any, **given: Any) -> Any:
+        try:
+            bound = signature.bind(*values, **given)
+        except TypeError as error:
+            unknown = next((name for name in given if name not in known), None)
+            raise BadInput(_refusal(function.__name__, known, unknown, given) or f"{error}") from None
+        for name, value in bound.arguments.items():
+            _check_type(signature.parameters[name], value)
+        return function(*values, **given)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+def _check_type(parameter: inspect.Parameter, value: Any) -> None:
+    """Refuse the value of an option that is no path, number or text; of one that takes anything the verb judges."""
+    kind = getattr(parameter.annotation, "__origin__", Any)
+    option = getattr(parameter.annotation, "__metadata__", (None,))[0]
+    if kind is Any or not isinstance(option, Option) or (value is None and parameter.default is None):
+        return
+    word, types = ACCEPTED.get(option.kind, ("", object))
+    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
+        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
+
+
+def _refusal(verb: str, known: list[str], unknown: str | None, given: Mapping[str, Any]) -> str:
+    if unknown is None:
+        return ""
+    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
+    words = f"wmel.{verb} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
+    return f"{words};{nearest(unknown, known)}"
 
 
 def task_data(
@@ -119,11 +170,16 @@ def folder_of(store: Store | None) -> Path | None:
     return store.folder if isinstance(store, FolderStore) else None
 
 
+def listener_for(title: str, *, quiet: bool) -> AbstractContextManager[ProgressListener]:
+    """Who is told of long work: a progress bar, or nobody."""
+    return nullcontext(ProgressListener()) if quiet else progress_listener(title)
+
+
 def run_and_load(
     study: Study, store: Store, options: RunOptions, *, title: str, quiet: bool, rewards: bool = False
 ) -> tuple[LoadedStudy, Summary]:
     """Run what is missing, then load everything."""
-    with progress_listener(title, quiet=quiet) as listener:
+    with listener_for(title, quiet=quiet) as listener:
         summary = run_study(study, store, options, listener)
     return load_study(store, rewards=rewards), summary
 

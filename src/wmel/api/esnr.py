@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, verb, when_changed
 from wmel.api.given import Given, seeds_of
 from wmel.api.progress import note
 from wmel.contract.cell import ORACLE
@@ -28,7 +28,7 @@ MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
 
 
-@o.verb
+@verb
 def esnr(
     environment: o.Environment,
     models: o.Models = None,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.api.options import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
@@ -187,6 +186,21 @@ class Given:
         for kind, settings in self.settings.items():
             if settings and kind not in self.used | set(used_elsewhere):
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
+
+
+def setting_pairs(texts: Any) -> dict[str, str]:
+    """KIND.NAME=VALUE texts as a mapping; one given twice is refused."""
+    found: dict[str, str] = {}
+    if texts is not None and not isinstance(texts, list | tuple):
+        raise BadInput(f'settings are {{"planner.elites": 8}}, or texts such as planner.elites=8; got {texts!r}')
+    for text in texts or ():
+        key, sign, value = str(text).partition("=")
+        if not sign:
+            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
+        if key.strip() in found:
+            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
+        found[key.strip()] = value.strip()
+    return found
 
 
 def refuse_no_part(kind: str, given: Any) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel.api import options as o
+from wmel.api.episodes import verb
 from wmel.api.train import CARD, stored_training
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadRecord
@@ -40,7 +41,7 @@ RECORDED = {  # kind of a record -> the verb whose result is made from it
 }
 
 
-@o.verb
+@verb
 def load(folder: o.Stored) -> Result:
     """Any result of any verb: its folder, or its record (.json)."""
     path = Path(folder)

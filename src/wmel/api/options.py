@@ -1,22 +1,12 @@
 """What verbs share: their parameters, each with its help and its flags, stated once for Python and the command line."""
 
-import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from wmel.closed_loop.run import EPISODES
-from wmel.errors import BadInput, nearest
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
-    "path": ("a path", (str, Path)),
-    "number": ("a number", Real),
-    "text": ("text", str),
-}
 Kind = Literal["text", "whole", "number", "flag", "path", "texts", "wholes", "numbers", "paths"]
 
 
@@ -149,56 +139,3 @@ Rerun = Annotated[
 ]
 Keep = Annotated[bool, Option("Let such cells stand.", "flag")]
 Quiet = Annotated[bool, Option("Show nothing but errors.", "flag")]
-
-
-def setting_pairs(texts: Any) -> dict[str, str]:
-    """KIND.NAME=VALUE texts as a mapping; one given twice is refused."""
-    found: dict[str, str] = {}
-    if texts is not None and not isinstance(texts, list | tuple):
-        raise BadInput(f'settings are {{"planner.elites": 8}}, or texts such as planner.elites=8; got {texts!r}')
-    for text in texts or ():
-        key, sign, value = str(text).partition("=")
-        if not sign:
-            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
-        if key.strip() in found:
-            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
-        found[key.strip()] = value.strip()
-    return found
-
-
-def verb(function: Verb) -> Verb:
-    """A decorator of verbs: arguments that it does not take, or lacks, are bad input with the nearest right name."""
-    signature = inspect.signature(function)
-    known = list(signature.parameters)
-
-    @functools.wraps(function)
-    def call(*values: Any, **given: Any) -> Any:
-        try:
-            bound = signature.bind(*values, **given)
-        except TypeError as error:
-            unknown = next((name for name in given if name not in known), None)
-            raise BadInput(_refusal(function.__name__, known, unknown, given) or f"{error}") from None
-        for name, value in bound.arguments.items():
-            _check_type(signature.parameters[name], value)
-        return function(*values, **given)
-
-    return call  # pyright: ignore[reportReturnType]
-
-
-def _check_type(parameter: inspect.Parameter, value: Any) -> None:
-    """Refuse the value of an option that is no path, number or text; of one that takes anything the verb judges."""
-    kind = getattr(parameter.annotation, "__origin__", Any)
-    option = getattr(parameter.annotation, "__metadata__", (None,))[0]
-    if kind is Any or not isinstance(option, Option) or (value is None and parameter.default is None):
-        return
-    word, types = ACCEPTED.get(option.kind, ("", object))
-    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
-        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
-
-
-def _refusal(verb: str, known: list[str], unknown: str | None, given: Mapping[str, Any]) -> str:
-    if unknown is None:
-        return ""
-    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
-    words = f"wmel.{verb} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
-    return f"{words};{nearest(unknown, known)}"

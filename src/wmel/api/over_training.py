@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, verb, when_changed
 from wmel.api.given import Given, seeds_of
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
@@ -29,7 +29,7 @@ from wmel.reports.terminal import table_lines
 from wmel.results import Result
 
 
-@o.verb
+@verb
 def esnr_over_training(
     runs: Annotated[
         Sequence[Path | str],

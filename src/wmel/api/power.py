@@ -4,6 +4,7 @@ from typing import Annotated
 
 from wmel.analysis.sample_size import needs
 from wmel.api import options as o
+from wmel.api.episodes import verb
 from wmel.reports.records import stamp
 from wmel.reports.small_svg import Curves
 from wmel.reports.terminal import lines_of, table
@@ -15,7 +16,7 @@ Rate = Annotated[float, o.Option("Success rate you expect of the oracle, and of 
 POINTS, MOST = 20, 400  # of the curve of power, and the most episodes per arm on it
 
 
-@o.verb
+@verb
 def power(
     *,
     oracle: Rate,

@@ -12,7 +12,7 @@ ROUNDING = 1e-6  # shares of episodes are added up
 
 
 @contextmanager
-def progress_listener(title: str, *, quiet: bool) -> Iterator[ProgressListener]:
+def progress_listener(title: str) -> Iterator[ProgressListener]:
     """A listener that shows one progress for each stretch of work; its notes are lines on standard error."""
     stack = ExitStack()
     advance: list[Callable[[float], None]] = [_ignore]
@@ -23,10 +23,7 @@ def progress_listener(title: str, *, quiet: bool) -> Iterator[ProgressListener]:
         advance[0] = stack.enter_context(_progress(words, total, unit))
 
     with stack:
-        if quiet:
-            yield ProgressListener(note=_ignore)
-        else:
-            yield ProgressListener(begin, lambda count: advance[0](count), note)
+        yield ProgressListener(begin, lambda count: advance[0](count), note)
 
 
 def note(line: str) -> None:

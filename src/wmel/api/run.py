@@ -21,6 +21,7 @@ from wmel.api.episodes import (
     run_and_load,
     store_for,
     task_data,
+    verb,
     whole_results,
 )
 from wmel.api.given import Given
@@ -44,7 +45,7 @@ from wmel.schema import Run, pooled
 RECORD = FILES["run"]
 
 
-@o.verb
+@verb
 def run(
     environment: o.Environment = "maze_toy",
     policy: o.Policy = "tabular-world-model",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
+from wmel.api.episodes import check_outputs, verb
 from wmel.api.load import recorded_result
 from wmel.errors import BadInput
 from wmel.files import write_atomically
@@ -13,7 +13,7 @@ from wmel.reports.records import read_record
 from wmel.results import Result
 
 
-@o.verb
+@verb
 def show(
     record: o.Stored,
     *,

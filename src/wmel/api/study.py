@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.rescore import rescored
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, listener_for, verb, when_changed
 from wmel.api.given import Given
-from wmel.api.progress import progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.contract.cell import CellResult
 from wmel.contract.criterion import Criterion
@@ -36,7 +35,7 @@ from wmel.reports.terminal import esnr_lines, study_lines, table_lines
 from wmel.results import Result
 
 
-@o.verb
+@verb
 def study(
     study: Annotated[Any, o.Option("The study, as TOML.", "path", is_argument=True, metavar="FILE")],
     *,
@@ -67,7 +66,7 @@ def study(
     store = FolderStore(folder)
     if dry_run:
         return _dry_run(whole, store, options, quiet=quiet)
-    with progress_listener(whole.name, quiet=quiet) as listener:
+    with listener_for(whole.name, quiet=quiet) as listener:
         summary = run_study(whole, store, options, listener)
     failed = sum(map(len, summary.failed.values()))
     done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
@@ -87,7 +86,7 @@ def study(
     )
 
 
-@o.verb
+@verb
 def report(
     folder: o.Stored,
     *,
@@ -237,7 +236,7 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     check_cells(cells, paths, needs_criterion=True)
     check_diagnostics(study.diagnostics, paths)
     workers = None if options.executor.workers == 1 else options.executor.workers
-    with progress_listener("", quiet=quiet) as listener:
+    with listener_for("", quiet=quiet) as listener:
         left = forecast(cells, store, paths, study.block, workers, listener.note)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if options.anytime else ""

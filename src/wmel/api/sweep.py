@@ -17,6 +17,7 @@ from wmel.api.episodes import (
     run_and_load,
     store_for,
     task_data,
+    verb,
     whole_results,
 )
 from wmel.api.given import KINDS, Given
@@ -42,7 +43,7 @@ PLAN_HORIZONS = (5, 10, 15, 20, 30)
 LISTS = {"environment": "environments", "planner": "planners", "policy": "policies", "objective": "objectives"}
 
 
-@o.verb
+@verb
 def sweep(
     environment: o.Environment = "maze_toy",
     policy: o.Policy = "tabular-world-model",

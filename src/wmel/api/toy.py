@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
-from wmel.api.progress import progress_listener
+from wmel.api.episodes import check_outputs, listener_for, verb
 from wmel.errors import BadInput, needing
 from wmel.reports.any_record import FILES
 from wmel.reports.document import plotly_needed
@@ -17,7 +16,7 @@ from wmel.reports.terminal import table_lines
 from wmel.results import Result
 
 
-@o.verb
+@verb
 def esnr_toy(
     *,
     output: o.Folder,
@@ -40,7 +39,7 @@ def esnr_toy(
         check(speed, seeds)
     page, markdown, stored = (Path(output) / name for name in ("toy.html", "toy.md", FILES["toy"]))
     check_outputs(page, markdown, stored)
-    with progress_listener("", quiet=quiet) as listener:
+    with listener_for("", quiet=quiet) as listener:
         listener.begin("ceiling bounce", STEPS * len(launches), "steps")
         panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
     result = _result(panels)

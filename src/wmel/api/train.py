@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from wmel import catalog
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
+from wmel.api.episodes import check_outputs, listener_for, verb
 from wmel.api.given import Given, refuse_no_part
-from wmel.api.progress import progress_listener
 from wmel.contract.trainer import LearnsFromStored
 from wmel.errors import BadInput, needing
 from wmel.parts import able, name_and_settings
@@ -21,7 +20,7 @@ CARD = "card.json"  # of a checkpoint
 OF_TDMPC2 = o.SettingOf("trainer", "tdmpc2")
 
 
-@o.verb
+@verb
 def train(
     trainer: o.Trainer,
     environment: o.Environment = None,
@@ -44,7 +43,7 @@ def train(
     given.refuse_unused()
     if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
-    with progress_listener("", quiet=quiet) as listener:
+    with listener_for("", quiet=quiet) as listener:
         made = chosen.train(world, folder, listener)
     written = folder / CARD
     return _result(json.loads(written.read_text()) if written.exists() else made.card, folder, made.model)
@@ -92,7 +91,7 @@ def _curves(card: dict[str, Any]) -> Curves | None:
     return Curves({"open-loop error": list(enumerate(drift, 1))}, "steps", "error (rms)") if drift else None
 
 
-@o.verb
+@verb
 def convert(
     file: Annotated[
         Path | str, o.Option("A checkpoint of the published TD-MPC2, in either layout.", "path", is_argument=True)

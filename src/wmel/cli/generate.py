@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wmel.api.options import Option, SettingOf, setting_pairs
+from wmel.api.given import setting_pairs
+from wmel.api.options import Option, SettingOf
 from wmel.cli.completion import VARIABLE, names_of
 from wmel.errors import BadInput
 from wmel.parts import Registry, Setting

@@ -16,10 +16,12 @@ from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
     build_environment,
+    build_model_to_try,
     build_perturbation,
     build_policy,
+    check_checkpoint,
+    kind_of,
 )
-from wmel.experiments.models import build_model_to_try, check_checkpoint, kind_of
 from wmel.randomness import Streams
 from wmel.schema import PLANNING
 

@@ -10,8 +10,8 @@ from wmel import catalog
 from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
 from wmel.errors import BadInput
+from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
-from wmel.experiments.models import files_hash
 from wmel.experiments.spec import KEPT, MOST, SEED, Entry, StudySpec, arm_name
 
 

@@ -9,10 +9,16 @@ from typing import Any
 
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.cell import FLOOR, Arm, Cell, Training
-from wmel.experiments.build import ModelPaths, build_environment, build_policy, build_trainer
+from wmel.experiments.build import (
+    ModelPaths,
+    build_environment,
+    build_model_to_try,
+    build_policy,
+    build_trainer,
+    kind_of,
+)
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
-from wmel.experiments.models import build_model_to_try, kind_of
 from wmel.experiments.store import Store, missing_blocks
 from wmel.machine import limited_to
 

@@ -20,12 +20,15 @@ from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
     build_environment,
+    build_model,
     build_perturbation,
     build_policy,
     build_trainer,
+    data_hash,
     described_parts,
+    is_whole,
+    weights_file_hash,
 )
-from wmel.experiments.models import build_model, data_hash, is_whole, weights_file_hash
 from wmel.experiments.provenance import provenance
 from wmel.schema import Run
 

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 from wmel.analysis.scorecard import Coverage
 from wmel.contract.cell import Cell, Diagnostic, Part
 from wmel.errors import WmelError
-from wmel.experiments.build import ModelPaths
+from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
-from wmel.experiments.models import build_model, is_whole, weights_file_hash
 from wmel.experiments.provenance import code_of, differences
 from wmel.machine import versions_in_use
 from wmel.schema import EpisodeTable
