@@ -168,7 +168,7 @@ def keyed(setting: str) -> str:
 
 def names(setting: str) -> tuple[str, ...]:
     """What results of either schema may call a setting; a swept one is named even at its default."""
-    return setting, keyed(setting), f"{keyed(setting)}/plan_horizon=15"
+    return setting, keyed(setting), *(f"{keyed(setting)}/{swept}" for swept in ("plan_horizon=15", "init=task"))
 
 
 def line(row: Row, record: StudyRecord) -> str:
