@@ -89,7 +89,7 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env worlds:short --size 2", "size must be 1 or 5 or 19 or 48 or 317, got '2'"),
+        ("--env worlds:short --size 2", "trainer 'tdmpc2': size must be 1 or 5 or 19 or 48 or 317, got '2'"),
         ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
         ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
         ("--env worlds:short --device tpu", "no device is called 'tpu'; known: cpu, cuda, cuda:1"),

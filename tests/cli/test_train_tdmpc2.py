@@ -231,7 +231,10 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
         ),
         ("mlp --data kept/episodes --env points:still --transitions 50 --epochs 1 --collect random", ""),
         ("mlp --env points:still --collect stored", ""),
-        ("tdmpc2 --data kept/episodes --envs 3", "stored episodes are as they were played: leave out envs"),
+        (
+            "tdmpc2 --data kept/episodes --envs 3",
+            "trainer 'tdmpc2': stored episodes are as they were played: leave out envs",
+        ),
     ],
 )
 def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):

@@ -18,7 +18,7 @@ from wmel.diagnostics.states import FRESH
 from wmel.errors import BadInput
 from wmel.models.imagine import decoded, model_input, rollout
 from wmel.models.oracle import Oracle
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
 from wmel.policies.planning import adapted_model
 from wmel.stats.means import t_quantile
@@ -26,6 +26,7 @@ from wmel.stats.means import t_quantile
 EPISODES = 16
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class PredictionErrorDiagnostic:
     """Open-loop error of the observation after 1, 2, ... steps, from states that a policy comes through."""

@@ -95,3 +95,13 @@ def test_weights_beyond_half_precision_are_refused_rather_than_lost():
     torch.nn.init.constant_(layer.weight, 7e4)
     with pytest.raises(BadInput, match="weight has weights beyond half precision: train without --half"):
         round_to_half(layer)
+
+
+def test_loading_weights_leaves_the_bounds_of_the_environment_alone():
+    from wmel.training.tdmpc2.finish import networks_for
+    from wmel.training.tdmpc2.trainer import TDMPC2Trainer
+
+    low, high = np.full(1, -1.0, np.float32), np.full(1, 1.0, np.float32)
+    networks = networks_for(3, low, high, 10, TDMPC2Trainer(size=1))
+    networks.load_state_dict({**networks.state_dict(), "low": torch.zeros(1), "high": torch.full((1,), 2.0)})
+    assert (low, high) == (-1, 1) and networks.high == 2

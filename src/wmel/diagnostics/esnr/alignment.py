@@ -7,9 +7,10 @@ from typing import Any
 from wmel.contract.environment import Box, Environment
 from wmel.diagnostics.esnr.diagnostic import EPISODE_STEPS, EsnrDiagnostic
 from wmel.errors import BadInput
-from wmel.parts import check_settings, setting
+from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 
+@refuse_unknown_settings
 @dataclass(frozen=True)
 class AlignmentDiagnostic:
     """Where gradients through a model point, as ESNR reads it beside its ratios."""
