@@ -60,7 +60,7 @@ def decoder_error(networks: Decoded, latents: Tensor, observations: Tensor) -> f
 def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer) -> Decoded:
     """Networks for observations so wide, actions in such a range, and episodes of so many decisions."""
     network = TDMPC2(observation, len(low), SIZES[settings.size], settings.activation, settings.latent_norm)
-    bounds = (torch.as_tensor(bound, dtype=torch.float32) for bound in (low, high))
+    bounds = (torch.tensor(bound, dtype=torch.float32) for bound in (low, high))
     return Decoded(network, *bounds, discount=discount_of(steps))
 
 
