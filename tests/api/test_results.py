@@ -65,10 +65,10 @@ def test_a_result_of_episodes_is_drawn_and_has_a_row_for_each(verb, results):
 def test_the_gap_of_python_is_the_gap_of_the_command_line(gap, tmp_path, monkeypatch, capsys):
     from tests.golden.adapters import run_command
 
-    (tmp_path / "mine.py").write_text("def still(state, action):\n    return state\n")
+    (tmp_path / "standing.py").write_text("def still(state, action):\n    return state\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    words = "cpg --env maze_toy --model mine:still --planner cem --episodes 4 --seeds 0,1 --json"
+    words = "cpg --env maze_toy --model standing:still --planner cem --episodes 4 --seeds 0,1 --json"
     assert run_command(*words.split()) == 0
     typed = json.loads(capsys.readouterr().out)
     assert typed["cpgs"]["still"] == json.loads(gap.to_json())["cpgs"]["still"]

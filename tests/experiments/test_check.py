@@ -49,23 +49,23 @@ good, narrow, not_finite, breaks = Model(), Narrow(), NotFinite(), Breaks()
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "spent.py").write_text(CODE)
     (tmp_path / "raising.py").write_text("x = 1\nraise ValueError('no weights')\n")
     for name in ("mine", "raising"):  # other tests have modules of these names
         sys.modules.pop(name, None)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    for name in ("mine", "raising"):
+    for name in ("spent", "raising"):
         sys.modules.pop(name, None)
 
 
 @pytest.mark.parametrize(
     ("model", "place"),
     [
-        ("mine:narrow", "mine.py, line 13, in step"),
-        ("mine:not_finite", "mine.py, line 16, in step"),
-        ("mine:Missing", "mine.py, line 19, in __init__"),
-        ("mine:Empty", "mine.py, line 22, in __init__"),
+        ("spent:narrow", "spent.py, line 13, in step"),
+        ("spent:not_finite", "spent.py, line 16, in step"),
+        ("spent:Missing", "spent.py, line 19, in __init__"),
+        ("spent:Empty", "spent.py, line 22, in __init__"),
         ("raising:x", "raising.py, line 2, in <module>"),
     ],
 )
@@ -77,8 +77,8 @@ def test_what_breaks_is_one_line_with_its_place(module, wmel_command, tmp_path, 
 
 def test_a_model_that_cannot_be_read_is_refused_before_another_is(module, tmp_path):
     how = {"methods": ["zog"], "states": 4, "samples": 4, "plan_horizon": 3, "quiet": True}
-    with pytest.raises(BadInput, match=r"breaks/seed-0: .*out of order \(.*mine.py, line 27, in step\)"):
-        wmel.esnr("dmc:cartpole-swingup", ["mine:good", "mine:breaks"], output=tmp_path / "esnr", **how)
+    with pytest.raises(BadInput, match=r"breaks/seed-0: .*out of order \(.*spent.py, line 27, in step\)"):
+        wmel.esnr("dmc:cartpole-swingup", ["spent:good", "spent:breaks"], output=tmp_path / "esnr", **how)
     assert not list(tmp_path.rglob("reading.json"))
 
 

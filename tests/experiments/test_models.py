@@ -152,3 +152,13 @@ def test_one_checkpoint_of_each_kind_is_timed_by_a_forecast(tmp_path, capsys):
     assert wmel.study(written(tmp_path, text), output=tmp_path / "store", dry_run=True).rows[0]["cells"] == 4
     tried = [line for line in capsys.readouterr().err.splitlines() if "trying" in line]
     assert len(tried) == 3  # floor, oracle and one model
+
+
+def test_weights_of_a_checkpoint_leave_the_world_they_are_restored_for_alone(tmp_path):
+    """A network keeps the bounds of actions among its weights."""
+    world = catalog.environment("dmc:cartpole-swingup")
+    weights, card = checkpoints.read_checkpoint(untrained_checkpoint(tmp_path / "td", world))
+    wider = {name: value * 2 if name in ("low", "high") else value for name, value in weights.items()}
+    checkpoints.write_checkpoint(tmp_path / "td", wider, card)
+    assert checkpoints.restore(tmp_path / "td", world).network.high == 2
+    assert world.spec.actions.low == -1 and world.spec.actions.high == 1
