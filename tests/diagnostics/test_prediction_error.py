@@ -64,6 +64,11 @@ def test_it_is_a_diagnostic_of_a_study(tmp_path):
     }  # fmt: skip
     made = wmel.study(study, output=tmp_path / "s", quiet=True)
     assert made.exit_code == 0 and made.summary.readings == 1
+    wmel.report(tmp_path / "s")
+    text = (tmp_path / "s" / "report.md").read_text()
+    assert "| model | steps_ahead | rmse | relative |" in text and "| m | 3 |" in text
+    assert [one.words["steps_ahead"] for one in made.record.readings] == ["1", "2", "3"]
+    assert all(one.values["rmse"].low <= one.values["rmse"].value for one in made.record.readings)
 
 
 @pytest.mark.parametrize(("settings", "value"), [({"source": "prior"}, "prior"), ({"steps": 90}, "90")])

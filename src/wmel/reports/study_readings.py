@@ -104,9 +104,26 @@ def _rows(cell: Diagnostic, data: Any) -> Iterator[tuple[str, dict[str, str], di
             numbers = _numbers({**{name: one.get(name) for name in SHOWN}, **aligned})
             yield one["model"], {"method": one["method"]}, numbers
         return
+    if isinstance(data, Mapping) and isinstance(data.get("rows"), list):
+        for row in data["rows"]:
+            words = {name: str(one) for name, one in row.items() if isinstance(one, str | int) and name != "model"}
+            yield str(row.get("model", cell.arm)), words, _numbers(_with_interval(row, words))
+        return
     given = data if isinstance(data, Mapping) else {"value": data}
     words = {name: one for name, one in given.items() if isinstance(one, str) and len(one) <= LONGEST}
     yield cell.arm, words, _numbers(given)
+
+
+def _with_interval(row: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """The numbers of a row of a diagnostic; `low` and `high` are the interval of the number before them."""
+    numbers = {name: one for name, one in row.items() if name not in words}
+    if not {"low", "high"} <= numbers.keys():
+        return numbers
+    names = list(numbers)
+    measured, low, high = names[names.index("low") - 1], numbers.pop("low"), numbers.pop("high")
+    value = numbers[measured]
+    known = Estimate.undefined("it is not defined") if value is None else Estimate(value, low, high)
+    return {**numbers, measured: vars(known)}
 
 
 def _numbers(data: Mapping[str, Any]) -> dict[str, EstimateEntry]:
