@@ -61,7 +61,7 @@ BAD = {  # what -> call, the offending word
         lambda: wmel.train({"name": "mlp", "epochs": 3}, "maze_toy", output="x", epochs=4), "3 and 4"
     ),
     "settings of parts a training has not": (
-        lambda: wmel.train("mlp", "maze_toy", output="x", parts={"planner.elites": 3}), "planner.elites"
+        lambda: wmel.train("mlp", "maze_toy", output="x", settings={"planner.elites": 3}), "planner.elites"
     ),
     "a training of nothing": (lambda: wmel.train("mlp", output="x"), "mlp"),
     "an output that is a number": (lambda: wmel.run(output=3), "3"),

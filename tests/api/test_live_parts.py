@@ -86,6 +86,6 @@ def test_the_discount_of_the_objective_is_that_of_esnr():
     def read(**more):
         return wmel.esnr("dmc:cartpole-swingup", objective="task-reward", **how, **more).rows[0]["esnr"]
 
-    assert read(parts={"objective.discount": 0.1}) == read(discount=0.1) != read()
+    assert read(settings={"objective.discount": 0.1}) == read(discount=0.1) != read()
     with pytest.raises(BadInput, match=r"0\.5.*0\.1"):
-        read(parts={"objective.discount": 0.1}, discount=0.5)
+        read(settings={"objective.discount": 0.1}, discount=0.5)

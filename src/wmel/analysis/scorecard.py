@@ -73,7 +73,7 @@ def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
         name, settings = name_and_settings(given, "metric")
         return {"name": name, **settings}
     name, at, rest = given.partition("@")
-    if not at:
+    if not at or (not rest and METRICS.has(given)):
         return {"name": given}
     name = f"{name}@" if METRICS.has(f"{name}@") else name
     first = next(iter(METRICS.settings_of(name)), None)

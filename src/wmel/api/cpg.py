@@ -98,7 +98,7 @@ def cpg(
     data = {
         "name": "cpg",
         "block": ROUND if anytime else 50 if folder is not None else 512,
-        "metrics": metric_names(metrics, None),
+        "metrics": metric_names(given, metrics, None),
         **task,
         "planners": [given.part("planner", planner)],
         "objectives": [] if objective is None else [given.part("objective", objective)],

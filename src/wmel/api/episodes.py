@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from wmel import catalog
-from wmel.analysis.scorecard import metric, metric_texts
+from wmel.analysis.scorecard import metric, metric_data, metric_texts
 from wmel.api.given import Given, perturbation_entry, refuse_no_part, seeds_of
 from wmel.api.options import Option
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
+from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, is_number, nearest
@@ -105,12 +106,20 @@ def task_data(
     }
 
 
-def metric_names(metrics: Any, deadline_ms: float | None) -> list[str]:
-    """The metrics to add, the deadline among them; an unknown one is refused."""
+def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[str]:
+    """The metrics to add, the deadline among them; settings given beside go to the one metric that has them."""
     if not isinstance(metrics, str | Sequence | Mapping | None):
         raise BadInput(f"metrics are a list of names, got {metrics!r}")
-    given = [metrics] if isinstance(metrics, str | Mapping) else list(metrics or ())
-    wanted = [*metric_texts(given), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
+    listed: list[Any] = [metrics] if isinstance(metrics, str | Mapping) else list(metrics or ())
+    beside = given.settings["metric"]
+    if beside:
+        fitting = [one for one in listed if beside.keys() <= METRICS.settings_of(metric_data(one)["name"]).keys()]
+        if len(fitting) != 1:
+            known = f"{len(fitting)} of the metrics named have it"
+            raise BadInput(f"metric.{next(iter(beside))} is set, and {known}: name one that does")
+        name, own = name_and_settings(metric_data(fitting[0]), "metric")
+        listed[listed.index(fitting[0])] = {"name": name, **given.beside("metric", name, own)}
+    wanted = [*metric_texts(listed), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in wanted:
         metric(name)
     return wanted

@@ -35,7 +35,7 @@ def esnr(
     *old: Any,
     objective: o.Objective = None,
     seeds: o.Seed = 0,
-    parts: o.Settings = None,
+    settings: o.Settings = None,
     device: o.Device = None,
     rollout: o.Rollout = None,
     executor: o.Executor = "serial",
@@ -44,32 +44,32 @@ def esnr(
     rerun: o.Rerun = None,
     keep: o.Keep = False,
     quiet: o.Quiet = False,
-    **settings: Any,
+    **own: Any,
 ) -> Any:
     """Read models by the signal-to-noise ratio of policy gradients through them, and by where those point.
 
-    `settings` are those of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
+    other keywords are settings of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
     """
     if old or not _is_environment(environment):
-        return _as_before(environment, models, *old, objective=objective, **settings)
-    given = Given.of(parts, model={"rollout": rollout, "device": device})
+        return _as_before(environment, models, *old, objective=objective, **own)
+    given = Given.of(settings, model={"rollout": rollout, "device": device})
     folder = None if output is None else Path(output)
     names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
     files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
     check_outputs(*files.values())
     listed = [] if models is None else models if isinstance(models, dict | list | tuple) else [models]
-    own = (
+    read = (
         {k: v for k, v in listed.items() if v != ORACLE}
         if isinstance(listed, dict)
         else [m for m in listed if m != ORACLE]
     )
-    with_oracle = len(own) < len(listed)
-    entries = given.models(own or None)
+    with_oracle = len(read) < len(listed)
+    entries = given.models(read or None)
     if not entries and not with_oracle:
         raise BadInput("wmel esnr needs at least one model")
     if not entries and given.settings["model"].get("rollout"):
         raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
-    wanted = {name: value for name, value in settings.items() if value is not None}
+    wanted = given.beside("diagnostic", "esnr", {name: value for name, value in own.items() if value is not None})
     if with_oracle and wanted.get("oracle") is False:
         raise BadInput("--model oracle and --no-oracle contradict each other")
     if given.settings["model"].get("device") not in (None, "cpu"):

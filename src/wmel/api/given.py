@@ -23,6 +23,9 @@ KINDS = {
     "objective": catalog.OBJECTIVES,
     "perturbation": catalog.PERTURBATIONS,
     "executor": catalog.EXECUTORS,
+    "metric": catalog.METRICS,
+    "diagnostic": catalog.DIAGNOSTICS,
+    "trainer": catalog.TRAINERS,
     "model": None,  # `rollout` and `device` of checkpoints
 }
 METHODS = {  # what a live part of a kind has
@@ -84,7 +87,7 @@ class Given:
         registry = KINDS[kind]
         assert registry is not None
         usual = self._preset(kind, name, registry) if isinstance(given, str | Mapping) else {}
-        extra = {key: value for key, value in beside.items() if key in BEYOND.get(kind, ())}
+        extra = {key: parse_execute(value) for key, value in beside.items() if key in BEYOND.get(kind, ())}
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
         parsed = registry.parse(name, texts) if texts and not own.get("given") else texts
@@ -95,6 +98,13 @@ class Given:
         if usual and kind == "planner":
             self._check_with_preset(registry, name, usual, {**own, **values, **parsed})
         return {"name": name, **usual, **own, **values, **parsed, **extra}
+
+    def beside(self, kind: str, name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a part that were given to the verb, with those given as `settings`."""
+        self.used.add(kind)
+        if not self.settings[kind]:
+            return dict(own)
+        return {key: value for key, value in self.part(kind, {"name": name, **own}).items() if key != "name"}
 
     def _preset(self, kind: str, name: str, registry: Registry) -> dict[str, Any]:
         """What a preset says of a part, where the part has such settings."""
@@ -186,6 +196,15 @@ class Given:
         for kind, settings in self.settings.items():
             if settings and kind not in self.used | set(used_elsewhere):
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
+
+
+def parse_execute(value: Any) -> Any:
+    """How many actions of a plan are executed, as it was typed: a whole number, or none for all."""
+    if not isinstance(value, str) or value.lower() == "none":
+        return None if isinstance(value, str) else value
+    if not value.strip().isdecimal():
+        raise BadInput(f"planner.execute must be a whole number of at least 1, or none, got {value!r}")
+    return int(value)
 
 
 def setting_pairs(texts: Any) -> dict[str, str]:

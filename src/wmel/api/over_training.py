@@ -46,7 +46,7 @@ def esnr_over_training(
     ] = None,
     objective: o.Objective = None,
     seeds: o.Seed = 0,
-    parts: o.Settings = None,
+    settings: o.Settings = None,
     device: o.Device = None,
     rollout: o.Rollout = None,
     executor: o.Executor = "serial",
@@ -54,7 +54,7 @@ def esnr_over_training(
     rerun: o.Rerun = None,
     keep: o.Keep = False,
     quiet: o.Quiet = False,
-    **settings: Any,
+    **own: Any,
 ) -> Result:
     """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them.
 
@@ -69,10 +69,10 @@ def esnr_over_training(
     numbers = read_beside(None if beside is None else Path(beside), found)
     page, markdown = folder / "over-training.html", folder / "over-training.md"
     check_outputs(page, markdown)
-    given = Given.of(parts, model={"rollout": rollout, "device": device})
+    given = Given.of(settings, model={"rollout": rollout, "device": device})
     named = {f"{run}@{updates}": str(at) for run, known in found.items() for updates, at in known.items()}
     entries = given.models(named)
-    wanted = {name: value for name, value in settings.items() if value is not None}
+    wanted = given.beside("diagnostic", "esnr", {name: value for name, value in own.items() if value is not None})
     data = {
         "name": "esnr over training",
         "seeds": seeds_of(seeds),

@@ -84,7 +84,7 @@ def run(
         "oracle": False,
         "floor": False,
         "block": 50 if output is not None else 512,
-        "metrics": metric_names(metrics, deadline_ms),
+        "metrics": metric_names(given, metrics, deadline_ms),
         **task_data(
             given,
             environment,

@@ -20,7 +20,7 @@ from wmel.api.episodes import (
     verb,
     whole_results,
 )
-from wmel.api.given import KINDS, Given
+from wmel.api.given import BEYOND, KINDS, Given, parse_execute
 from wmel.api.run import arm_data
 from wmel.contract.cell import Cell, CellResult
 from wmel.errors import BadInput
@@ -40,7 +40,14 @@ from wmel.schema import SweepPoint, pooled, stacked
 
 RECORD = FILES["sweep"]
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
-LISTS = {"environment": "environments", "planner": "planners", "policy": "policies", "objective": "objectives"}
+LISTS = {
+    "environment": "environments",
+    "planner": "planners",
+    "policy": "policies",
+    "objective": "objectives",
+    "perturbation": "perturbations",
+    "model": "models",
+}
 
 
 @verb
@@ -98,7 +105,7 @@ def sweep(
         "oracle": False,
         "floor": False,
         "block": 50 if output is not None else 512,
-        "metrics": metric_names(metrics, None),
+        "metrics": metric_names(given, metrics, None),
         **task_data(
             given,
             environment,
@@ -229,13 +236,19 @@ def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]
         entries = data.get(LISTS[kind]) or []
         if not entries:
             raise BadInput(f"there is no {kind} to sweep {name} of")
-        entry, registry = entries[0], KINDS[kind]
-        assert registry is not None
-        if name in entry:
+        if name in entries[0]:
             raise BadInput(f"{kind}.{name} is given and swept: give one")
-        part = entry["name"]
-        parsed = [registry.parse(part, {name: one})[name] if isinstance(one, str) else one for one in values]
-        entry[name] = {"sweep": parsed}
+        entries[0][name] = {"sweep": [_value(kind, entries[0].get("name"), name, one) for one in values]}
+
+
+def _value(kind: str, part: str | None, name: str, value: Any) -> Any:
+    """A swept value as the part takes it, where it was typed."""
+    registry = KINDS[kind]
+    if name in BEYOND.get(kind, ()):
+        return parse_execute(value)
+    if not isinstance(value, str) or registry is None or part is None:
+        return value
+    return registry.parse(part, {name: value})[name]
 
 
 def draw_sweep(record: Any) -> Any:

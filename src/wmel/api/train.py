@@ -26,19 +26,22 @@ def train(
     environment: o.Environment = None,
     *,
     output: o.Folder,
-    parts: o.Settings = None,
+    settings: o.Settings = None,
     quiet: o.Quiet = False,
-    **settings: Any,
+    **own: Any,
 ) -> Result:
-    """Train a world model and write its checkpoint and card; `settings` are the trainer's own.
+    """Train a world model and write its checkpoint and card; other keywords are the settings of the trainer.
 
     A tdmpc2 keeps the episodes it plays in OUTPUT/episodes; one that was stopped goes on when it is called again. It
     needs no environment where it learns from stored data.
     """
-    given = Given.of(parts)
+    given = Given.of(settings)
     folder = Path(output)
     check_outputs(folder / CARD)
-    name, chosen = _trainer(trainer, {name: value for name, value in settings.items() if value is not None})
+    wanted = {name: value for name, value in own.items() if value is not None}
+    if isinstance(trainer, str):
+        wanted = given.beside("trainer", trainer, wanted)
+    name, chosen = _trainer(trainer, wanted)
     world = None if environment is None else _environment(given, environment)
     given.refuse_unused()
     if world is None and _needs_environment(chosen):
