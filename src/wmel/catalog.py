@@ -155,6 +155,12 @@ def preset_settings(name: str | None) -> Mapping[str, Mapping[str, Any]]:
     return PRESETS[name]
 
 
+def settings_by_preset(preset: Mapping[str, Mapping[str, Any]], registry: Registry, name: str) -> dict[str, Any]:
+    """What a preset says of a part, where the part has such settings."""
+    wanted = {**preset.get(registry.kind, {}), **preset.get(name, {})}
+    return {key: value for key, value in wanted.items() if key in registry.settings_of(name)} if wanted else {}
+
+
 ENVIRONMENTS = Registry(
     "environment",
     {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.catalog import name_and_settings, preset_settings
+from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
@@ -86,7 +86,7 @@ class Given:
             raise BadInput(f"{kind} '{name}': {sorted(twice)[0]} is given twice")
         registry = KINDS[kind]
         assert registry is not None
-        usual = self._preset(kind, name, registry) if isinstance(given, str | Mapping) else {}
+        usual = settings_by_preset(self.preset, registry, name) if isinstance(given, str | Mapping) else {}
         extra = {key: parse_execute(value) for key, value in beside.items() if key in BEYOND.get(kind, ())}
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
@@ -105,14 +105,6 @@ class Given:
         if not self.settings[kind]:
             return dict(own)
         return {key: value for key, value in self.part(kind, {"name": name, **own}).items() if key != "name"}
-
-    def _preset(self, kind: str, name: str, registry: Registry) -> dict[str, Any]:
-        """What a preset says of a part, where the part has such settings."""
-        if not self.preset:
-            return {}
-        known = registry.settings_of(name)
-        wanted = {**self.preset.get(kind, {}), **self.preset.get(name, {})}
-        return {key: value for key, value in wanted.items() if key in known}
 
     def _check_with_preset(self, registry: Registry, name: str, usual: dict[str, Any], given: dict[str, Any]) -> None:
         """Refuse settings that contradict those of the preset, which the message names."""

@@ -43,7 +43,8 @@ def study(
     dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
     only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
     limit: Annotated[int | None, o.Option("The first so many cells.", "whole")] = None,
-    executor: o.Executor = "serial",
+    settings: o.Settings = None,
+    executor: o.Executor = None,
     workers: o.Workers = None,
     anytime: o.Anytime = False,
     rerun: o.Rerun = None,
@@ -53,12 +54,13 @@ def study(
 ) -> Result:
     """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
     keep_freed_memory()
-    whole = _study(study)
+    whole, given = _study(study), Given.of(settings)
+    given.refuse_unused("executor")
     folder = Path(output) if output is not None else Path("runs") / _name(study)
     options = RunOptions(
         only,
         limit,
-        build_executor(Given.of(None), executor, workers),
+        build_executor(given, executor or whole.executor or "serial", workers),
         anytime,
         when_changed(rerun, keep),
         device or "cpu",

@@ -8,6 +8,8 @@ import typer
 from wmel.cli.completion import complete_listed, names_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wmel.parts import Part, Registry
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -33,15 +35,20 @@ def list_parts(
     json: Json = False,
 ) -> None:
     """List the parts that can be named on the command line, or explain the settings of one."""
-    from wmel.catalog import CATALOGUE
+    from wmel.catalog import CATALOGUE, PRESETS
     from wmel.errors import UnknownPart
     from wmel.parts import nearest
 
     kinds = list(names or CATALOGUE)
     parts = {name: (kind, registry) for kind, registry in CATALOGUE.items() for name in registry.parts}
+    if json and all(name in CATALOGUE for name in kinds):
+        print(json_format.dumps({name: _lines(CATALOGUE[name]) for name in kinds}, indent=1))
+        return
     for name in kinds:
-        if name in CATALOGUE:
-            _print_kind(name, CATALOGUE[name], as_json=json)
+        if name in PRESETS:
+            _print_preset(name, PRESETS[name], as_json=json)
+        elif name in CATALOGUE:
+            _print_kind(name, CATALOGUE[name])
         elif name in parts:
             _print_settings(name, parts[name][1], env, as_json=json)
         elif ":" in name:
@@ -52,13 +59,30 @@ def list_parts(
             raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(CATALOGUE)}")
 
 
-def _print_kind(kind: str, registry: "Registry", *, as_json: bool) -> None:
+def _lines(registry: "Registry") -> dict[str, dict[str, str]]:
+    return {name: {"origin": line.origin, "summary": summary(line)} for name, line in registry.parts.items()}
+
+
+def _print_preset(name: str, preset: "Mapping[str, Mapping[str, Any]]", *, as_json: bool) -> None:
     from wmel.reports.terminal import lines_of, table
 
-    lines = {name: {"origin": line.origin, "summary": summary(line)} for name, line in registry.parts.items()}
     if as_json:
-        print(json_format.dumps({kind: lines}, indent=1))
+        print(json_format.dumps({name: preset}, indent=1, default=dict))
         return
+    rows = table("part", "setting", "value")
+    for part, settings in preset.items():
+        for setting, value in settings.items():
+            rows.add_row(part, setting, str(value))
+    print(
+        f'{name}: preset, settings of a published run where nothing else is given: --preset {name}, preset = "{name}"'
+    )
+    print(lines_of(rows))
+
+
+def _print_kind(kind: str, registry: "Registry") -> None:
+    from wmel.reports.terminal import lines_of, table
+
+    lines = _lines(registry)
     rows = table("name", "origin", "what it is")
     for name, line in lines.items():
         rows.add_row(name, line["origin"], line["summary"])

@@ -241,6 +241,8 @@ class StudyKeys(Keys):
     floor: bool = True
     oracle: bool = True
     metrics: list[str | dict[str, Any]] = []
+    preset: str | None = None  # settings of a published run, where an entry has none of its own
+    executor: str | dict[str, Any] | None = None  # who runs the jobs, unless the verb is told
 
     @model_validator(mode="after")
     def _has_distinct_seeds(self) -> "StudyKeys":

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
 from wmel.contract.labels import label_name, label_value
 from wmel.errors import BadInput, WmelError
@@ -87,6 +88,7 @@ DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
     "criteria": [{}],
     "diagnostics": [],
 }
+PRESET_LISTS = {"environments": catalog.ENVIRONMENTS, "planners": catalog.PLANNERS}
 LABELLED_AS = {  # the kind whose settings a list sweeps
     **{name: name.removesuffix("s") for name in LISTS},
     "policies": "policy",
@@ -120,7 +122,14 @@ def parse_study(
         raise BadInput(f"a study is a TOML file or a dict, got {_shown(data)}")
     top = {key: value for key, value in data.items() if key not in LISTS}
     study = _checked(StudyKeys, top, where, "")
-    lists = {name: _entries(data.get(name, DEFAULT_ENTRIES.get(name)), name, where, objects) for name in LISTS}
+    if study.executor is not None:
+        executor = catalog.name_and_settings(study.executor, "executor")
+        _tried(_at(where, "executor"), lambda: catalog.EXECUTORS.spec(*executor))
+    preset = _tried(_at(where, "preset"), lambda: catalog.preset_settings(study.preset))
+    lists = {
+        name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, where, objects)
+        for name in LISTS
+    }
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _act_by_themselves(lists["models"])):
         raise BadInput(f"{_at(where, 'planners')}at least one is needed")
     for entry in lists["models"]:
@@ -183,6 +192,19 @@ def _tried(where: str, work: Callable[[], Any]) -> Any:
         return work()
     except WmelError as error:
         raise type(error)(f"{where}{error}") from error
+
+
+def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
+    """Environments and planners with what a preset says of them, where their own tables do not."""
+    if not preset or name not in PRESET_LISTS or not isinstance(given, list):
+        return given
+    registry = PRESET_LISTS[name]
+    return [
+        {**catalog.settings_by_preset(preset, registry, one["name"]), **one}
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and not one.get(GIVEN)
+        else one
+        for one in given
+    ]
 
 
 def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[Entry]:

@@ -1,0 +1,51 @@
+"""A study names a preset and an executor as the command line does."""
+
+import json
+
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+from wmel.experiments.expand import study_of
+from wmel.experiments.spec import parse_study
+
+MAZE = {"name": "x", "episodes": 2, "horizon": 6, "environments": [{"name": "maze_toy"}], "planners": [{"name": "cem"}]}
+
+
+def test_a_preset_fills_in_what_a_table_leaves_out():
+    pytest.importorskip("dm_control")
+    study = {**MAZE, "preset": "paper", "environments": [{"name": "dmc_cartpole"}, {"name": "dmc_reacher"}]}
+    study["planners"] = [{"name": "cem", "candidates": 30}]
+    cells = study_of(parse_study(study)).cells
+    assert {cell.task.environment.get("init") for cell in cells if "cartpole" in cell.name} == {"fixed"}
+    planner = next(cell.arm.planner for cell in cells if cell.arm.planner is not None)
+    assert planner["candidates"] == 30 and planner["elites"] == 6
+
+
+def test_an_executor_is_a_table_of_the_study(tmp_path):
+    study = {**MAZE, "executor": {"name": "processes", "workers": 1}}
+    assert study_of(parse_study(study)).executor == {"name": "processes", "workers": 1}
+    made = wmel.study({**MAZE, "executor": "serial"}, output=tmp_path / "s", quiet=True)
+    assert made.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [({"preset": "papre"}, "papre"), ({"executor": "serail"}, "serail"),
+     ({"executor": {"name": "processes", "wrkers": 1}}, "wrkers")],
+)  # fmt: skip
+def test_what_there_is_not_is_refused(change, value):
+    with pytest.raises(BadInput, match=value):
+        parse_study({**MAZE, **change})
+
+
+def test_settings_beside_a_study_are_those_of_its_executor(tmp_path):
+    with pytest.raises(BadInput, match=r"planner\.elites"):
+        wmel.study(MAZE, output=tmp_path / "s", settings={"planner.elites": 3}, quiet=True)
+    how = {"executor": "processes", "settings": {"executor.workers": 1}}
+    assert wmel.study(MAZE, output=tmp_path / "s", quiet=True, **how).exit_code == 0
+
+
+def test_a_preset_is_explained_and_kinds_are_one_document(wmel_command):
+    assert "init" in wmel_command("list", "paper").stdout
+    assert set(json.loads(wmel_command("list", "planners", "policies", "--json").stdout)) == {"planners", "policies"}
