@@ -177,3 +177,23 @@ def test_only_the_loop_the_import_of_foreign_code_the_executors_and_the_kits_cat
                 if any(kind is None or getattr(kind, "id", "") in ("Exception", "BaseException") for kind in kinds):
                     broad.append(name_of(path))
     assert broad == ["analysis/scorecard.py", *FOREIGN]
+
+
+def test_no_two_classes_have_one_name():
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name_of(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_success_is_judged_in_one_place_and_parts_are_never_stored_as_repr():
+    """What the redesign took out stays out."""
+    judges = [name_of(path) for path in FILES if "def held(" in path.read_text()]
+    assert judges == ["contract/criterion.py"]
+    for path in (path for path in FILES if package_of(path) in ("experiments", "contract", "schema")):
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        names = {getattr(call.func, "id", "") for call in calls}
+        texts = ("experiments/spec.py", "contract/criterion.py")  # of a message, and of a number
+        assert "repr" not in names or name_of(path) in texts, f"{name_of(path)} calls repr"

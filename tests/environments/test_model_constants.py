@@ -2,7 +2,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from wmel.environments.model_constants import Unchanged, copied_fields, differing
+from wmel.environments.model_constants import UnchangedConstants, copied_fields, differing
 from wmel.errors import BadStep
 
 MODEL = """
@@ -58,7 +58,7 @@ def test_a_row_of_a_field_is_kept_whole_and_written_back():
 
 def test_a_change_that_no_row_holds_is_an_error():
     model, _, constants = two_of(move("geom", "target"))
-    unchanged = Unchanged.but_for(constants, model)
+    unchanged = UnchangedConstants.but_for(constants, model)
     move("geom", "target")(model)
     model.site_rgba[0] = 0  # drawn only
     unchanged.check()

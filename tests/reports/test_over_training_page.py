@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.reports.test_esnr_page import reading, record
-from wmel.reports.over_training_curves import Training, correlations
+from wmel.reports.over_training_curves import TrainingReadings, correlations
 from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
 from wmel.reports.over_training_words import correlation_table, training_sentences, training_table
 
@@ -14,7 +14,7 @@ UNKNOWN = (None, None, None, "NaN")
 DEAD = (None, None, None, "every gradient is zero (dead)")
 
 
-def training(name="seed0", ratios=V, beside=None) -> Training:
+def training(name="seed0", ratios=V, beside=None) -> TrainingReadings:
     """A run read by fog at the oracle's side, which wavers."""
 
     def read(place, ratio):
@@ -23,10 +23,10 @@ def training(name="seed0", ratios=V, beside=None) -> Training:
         return record(own, reading("oracle", "fog(fd)", (3 + np.sin(place),), (1.0, 1.0, 1.0)))
 
     records = {updates: read(place, ratio) for place, (updates, ratio) in enumerate(zip(UPDATES, ratios, strict=True))}
-    return Training(name, records, beside or {})
+    return TrainingReadings(name, records, beside or {})
 
 
-def with_returns(name, returns, ratios=V) -> Training:
+def with_returns(name, returns, ratios=V) -> TrainingReadings:
     return training(name, ratios, {"<i>return</i>": dict(zip(UPDATES, returns, strict=True))})
 
 

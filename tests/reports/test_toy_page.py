@@ -12,7 +12,7 @@ pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report
 pytest.importorskip("torch", reason="install wmel[learned]")
 
 from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, SIGMA
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, Reading
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
 from wmel.reports.toy_page import to_markdown_toy, toy_page
@@ -29,7 +29,7 @@ def made_panel(speed: float) -> Panel:
         ratios = np.full(len(ANGLES), 1000.0 if fog else 1 / (1 + place))
         ratios[5] = -0.1
         heights = climb * (0.8 if fog else 1 - 0.004 * place)
-        readings.append(Reading(one.name, ratios, float(place), Estimate(0.25 if fog else 1.0, n=14), heights))
+        readings.append(PanelReading(one.name, ratios, float(place), Estimate(0.25 if fog else 1.0, n=14), heights))
     return Panel(landscape(speed, SIGMA), ANGLES, tuple(readings))
 
 

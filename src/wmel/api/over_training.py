@@ -18,7 +18,7 @@ from wmel.experiments.store import Store
 from wmel.reports.document import plotly_needed
 from wmel.reports.esnr_envelope import OverTrainingRecord
 from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.over_training_curves import Training
+from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_record import (
     over_training_record,
     read_numbers,
@@ -114,7 +114,7 @@ def stored_trainings(loaded: LoadedStudy, store: Store) -> Result:
     if not records:
         raise BadInput("nothing was read")
     beside = loaded.verb["beside"]
-    trainings = [Training(run, known, read_numbers(beside.get(run, {}))) for run, known in records.items()]
+    trainings = [TrainingReadings(run, known, read_numbers(beside.get(run, {}))) for run, known in records.items()]
     return trainings_result(trainings, store)
 
 
@@ -123,7 +123,7 @@ def recorded_result(record: OverTrainingRecord) -> Result:
     return trainings_result(recorded_trainings(record))
 
 
-def trainings_result(trainings: Sequence[Training], store: Store | None = None) -> Result:
+def trainings_result(trainings: Sequence[TrainingReadings], store: Store | None = None) -> Result:
     """The result of trainings whose checkpoints were read."""
     from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
     from wmel.reports.over_training_words import answer_words
@@ -153,13 +153,13 @@ def trainings_result(trainings: Sequence[Training], store: Store | None = None) 
     )
 
 
-def _figure(trainings: Sequence[Training]) -> Any:
+def _figure(trainings: Sequence[TrainingReadings]) -> Any:
     with plotly_needed():
         from wmel.reports.over_training_figures import ratios_figure
     return ratios_figure(trainings, trainings[0].methods[0])
 
 
-def _lines(trainings: Sequence[Training]) -> list[str]:
+def _lines(trainings: Sequence[TrainingReadings]) -> list[str]:
     """The tables, and what may be said."""
     from wmel.reports.over_training_words import correlation_table, setting_words, training_sentences, training_table
 

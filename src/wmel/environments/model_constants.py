@@ -70,13 +70,13 @@ def copied_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Unchanged:
+class UnchangedConstants:
     """Whether a model is, but for its constants, what it was when this was made; drawings do not count."""
 
     fields: tuple[tuple[str, np.ndarray, np.ndarray, np.ndarray], ...]  # name, live view, as it was, what may change
 
     @classmethod
-    def but_for(cls, constants: ModelConstants, model: mujoco.MjModel) -> "Unchanged":
+    def but_for(cls, constants: ModelConstants, model: mujoco.MjModel) -> "UnchangedConstants":
         kept, fields = dict(constants.entries), []
         for name in _fields(model):
             live = getattr(model, name)

@@ -12,7 +12,7 @@ from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Train
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
-from wmel.experiments.spec import KEPT, MOST, SEED, Entry, StudySpec, arm_name
+from wmel.experiments.spec import KEPT, MOST, SEED, StudyEntry, StudySpec, arm_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +107,9 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
 
 def _setting(
     spec: StudySpec,
-    planner: Entry | None,
-    objective: Entry | None,
-    entries: list[Entry],
+    planner: StudyEntry | None,
+    objective: StudyEntry | None,
+    entries: list[StudyEntry],
     shared: dict[str, Any],
     place: int,
 ) -> Iterator[Cell]:
@@ -145,10 +145,10 @@ def _diagnostics(spec: StudySpec) -> Iterator[Diagnostic]:
 
 def _readings(
     spec: StudySpec,
-    diagnostic: Entry,
+    diagnostic: StudyEntry,
     environment: dict[str, Any],
     objective: dict[str, Any] | None,
-    entries: list[Entry],
+    entries: list[StudyEntry],
 ) -> Iterator[Diagnostic]:
     """A diagnostic in one environment: of the oracle, or of the models, each with the oracle beside it."""
     shared, labels = (diagnostic.keys.part, environment, objective), _labels(*entries)
@@ -163,7 +163,9 @@ def _readings(
                 yield Diagnostic(*shared, name, model, seed, source, at, entry.keys.name, sweeps)
 
 
-def _source_of(spec: StudySpec, diagnostic: Entry, place: int, environment: Mapping[str, Any]) -> dict[str, Any] | None:
+def _source_of(
+    spec: StudySpec, diagnostic: StudyEntry, place: int, environment: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The model whose own policy the states of a diagnostic come from: the first, where its policy is named."""
     policy = diagnostic.keys.settings.get("source")
     if not isinstance(policy, str) or not any(own in policy for own in ("prior", "native")):
@@ -174,18 +176,18 @@ def _source_of(spec: StudySpec, diagnostic: Entry, place: int, environment: Mapp
     return {"name": name, **model}
 
 
-def _labels(*entries: Entry) -> dict[str, Any]:
+def _labels(*entries: StudyEntry) -> dict[str, Any]:
     """Where the swept keys stand."""
     return {label: value for entry in entries for label, value in entry.labels.items()}
 
 
-def _sweeps(*entries: Entry) -> dict[str, str]:
+def _sweeps(*entries: StudyEntry) -> dict[str, str]:
     """The settings that labels are of."""
     return {label: setting for entry in entries for label, setting in entry.sweeps.items()}
 
 
 def _models(
-    entry: Entry, place: int, folder: Path, environment: Mapping[str, Any]
+    entry: StudyEntry, place: int, folder: Path, environment: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """The arms of a model: name, what identifies it, labels; retrained ones go with the episodes of their own seed."""
     keys, name = entry.keys, arm_name(entry)

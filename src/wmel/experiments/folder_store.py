@@ -16,7 +16,7 @@ from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.expand import Study
-from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult, block_provenance
+from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, joined_reasons
 from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
 from wmel.files import stamp_of, write_whole
@@ -164,7 +164,7 @@ class FolderStore:
             return None
         return found if isinstance(found, dict) and found.get("data") is not None else None
 
-    def write_reading(self, reading: Reading, result: ReadingResult) -> None:
+    def write_reading(self, reading: ReadingJob, result: ReadingResult) -> None:
         content = {**asdict(result), "cell": reading.cell.as_data()}
         self._write(self._cell(reading.cell) / "reading.json", content)
 

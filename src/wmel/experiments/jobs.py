@@ -142,7 +142,7 @@ def run_training(job: TrainingJob) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ReadingJob:
     """A diagnostic to be read."""
 
     cell: Diagnostic
@@ -162,7 +162,7 @@ class ReadingResult:
     seconds: float
 
 
-def run_job(job: Block | TrainingJob | Reading) -> Any:
+def run_job(job: Block | TrainingJob | ReadingJob) -> Any:
     """Whatever a worker is handed."""
     if isinstance(job, Block):
         return run_block(job)
@@ -180,7 +180,7 @@ def _model_of(cell: Cell | Diagnostic) -> Any:
     return cell.model if isinstance(cell, Diagnostic) else cell.arm.model
 
 
-def run_reading(job: Reading, progress: Callable[[float], None] = lambda share: None) -> ReadingResult:
+def run_reading(job: ReadingJob, progress: Callable[[float], None] = lambda share: None) -> ReadingResult:
     """Ask a model the question of a diagnostic; `progress` is told what share of it has just been done."""
     begin, cell, paths = time.perf_counter(), job.cell, job.paths
     world = build_environment(cell.environment, paths)

@@ -17,7 +17,7 @@ from wmel.experiments.identity import check_objects_travel, why_unknown
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
-    Reading,
+    ReadingJob,
     ReadingResult,
     TrainingJob,
     model_by_model,
@@ -220,12 +220,12 @@ class _Runner:
                     return
 
     def _run_readings(self, cells: list[Diagnostic], paths: ModelPaths) -> None:
-        jobs = model_by_model([Reading(cell, paths) for cell in cells])
+        jobs = model_by_model([ReadingJob(cell, paths) for cell in cells])
         if jobs:
             self.listener.begin("reading", len(jobs), "readings")
         shares: list[float] = []  # of the reading in hand, done so far
 
-        def read(job: Reading) -> ReadingResult:
+        def read(job: ReadingJob) -> ReadingResult:
             def advance(share: float) -> None:
                 shares.append(share)
                 self.listener.advance(share)

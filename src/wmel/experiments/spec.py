@@ -30,7 +30,7 @@ from wmel.experiments.keys import (
     StudyKeys,
 )
 
-__all__ = ["KEPT", "MOST", "SEED", "Entry", "StudySpec", "arm_name", "parse_study", "read_study"]
+__all__ = ["KEPT", "MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
 GIVEN = "given"  # marks a live part, which its name stands for
 KEPT = "epochs"  # the label of checkpoints kept after some epochs
@@ -38,7 +38,7 @@ MOST = 100_000  # cells a study may spread out to
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class StudyEntry:
     """One entry of a list after its sweeps were spread out: its keys, and where the swept ones stand."""
 
     keys: Any
@@ -53,14 +53,14 @@ class StudySpec:
     """A study file, checked."""
 
     study: StudyKeys
-    environments: list[Entry]
-    models: list[Entry]
-    planners: list[Entry]
-    policies: list[Entry]
-    objectives: list[Entry]
-    perturbations: list[Entry]
-    criteria: list[Entry]
-    diagnostics: list[Entry]
+    environments: list[StudyEntry]
+    models: list[StudyEntry]
+    planners: list[StudyEntry]
+    policies: list[StudyEntry]
+    objectives: list[StudyEntry]
+    perturbations: list[StudyEntry]
+    criteria: list[StudyEntry]
+    diagnostics: list[StudyEntry]
     path: Path  # which paths in it are relative to
     text: str
 
@@ -156,19 +156,19 @@ def _at(path: Path | None, place: str) -> str:
     return "" if path is None else f"{path}: {place}: "
 
 
-def arm_name(entry: Entry) -> str:
+def arm_name(entry: StudyEntry) -> str:
     """A model's name, with where its swept keys stand."""
     swept = ",".join(f"{key}={label_value(value)}" for key, value in entry.swept.items())
     return f"{entry.keys.name}[{swept}]" if swept else entry.keys.name
 
 
-def _labelled(lists: Mapping[str, list[Entry]]) -> dict[str, list[Entry]]:
+def _labelled(lists: Mapping[str, list[StudyEntry]]) -> dict[str, list[StudyEntry]]:
     """The entries with the labels of what they sweep; one name swept by two kinds is qualified by the kind."""
     kinds = {name: LABELLED_AS[name] for name in lists}
     keys = {(kinds[name], key) for name, entries in lists.items() for entry in entries for key in _label_keys(entry)}
     uses = Counter(label_name(*key) for key in keys)
 
-    def labelled(entry: Entry, kind: str) -> Entry:
+    def labelled(entry: StudyEntry, kind: str) -> StudyEntry:
         names = {key: label_name(kind, key, is_ambiguous=uses[label_name(kind, key)] > 1) for key in _label_keys(entry)}
         labels = {names[key]: label_value(value) for key, value in entry.swept.items()}
         sweeps = {name: f"{kind}.{SAME_SETTING.get((kind, key), key)}" for key, name in names.items()}
@@ -177,13 +177,13 @@ def _labelled(lists: Mapping[str, list[Entry]]) -> dict[str, list[Entry]]:
     return {name: [labelled(entry, kinds[name]) for entry in entries] for name, entries in lists.items()}
 
 
-def _label_keys(entry: Entry) -> list[str]:
+def _label_keys(entry: StudyEntry) -> list[str]:
     """The keys an entry has labels of: those swept, and of a model the point of its training that is kept."""
     kept = [KEPT] if isinstance(entry.keys, ModelKeys) and entry.keys.epochs_kept else []
     return list(dict.fromkeys([*entry.swept, *kept]))
 
 
-def _act_by_themselves(models: list[Entry]) -> bool:
+def _act_by_themselves(models: list[StudyEntry]) -> bool:
     return bool(models) and all(entry.keys.policy is not None for entry in models)
 
 
@@ -207,7 +207,7 @@ def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
     ]
 
 
-def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[Entry]:
+def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[StudyEntry]:
     if given is None:
         raise BadInput(f"{_at(path, name)}at least one is needed")
     if name == "objectives" and isinstance(given, list):
@@ -220,7 +220,7 @@ def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) 
     if not given and DEFAULT_ENTRIES.get(name) != []:
         raise BadInput(f"{_at(path, name)}at least one is needed")
     return [
-        Entry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
+        StudyEntry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
         for place, one in enumerate(given)
         for keys, labels in _spread(one, path, f"{name}[{place}]")
     ]

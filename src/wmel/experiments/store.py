@@ -11,7 +11,7 @@ from wmel.contract.cell import Cell, Diagnostic, Part
 from wmel.errors import WmelError
 from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
 from wmel.experiments.expand import Study, training_of_cell
-from wmel.experiments.jobs import Block, BlockResult, Reading, ReadingResult
+from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult
 from wmel.experiments.provenance import code_of, differences
 from wmel.machine import versions_in_use
 from wmel.schema import EpisodeTable
@@ -85,7 +85,7 @@ class Store(Protocol):
 
     def reading(self, cell: Diagnostic) -> dict[str, Any] | None: ...
 
-    def write_reading(self, reading: Reading, result: ReadingResult) -> None: ...
+    def write_reading(self, reading: ReadingJob, result: ReadingResult) -> None: ...
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None: ...
 
@@ -156,7 +156,7 @@ class MemoryStore:
     def reading(self, cell: Diagnostic) -> dict[str, Any] | None:
         return self.readings.get(cell.key)
 
-    def write_reading(self, reading: Reading, result: ReadingResult) -> None:
+    def write_reading(self, reading: ReadingJob, result: ReadingResult) -> None:
         self.readings[reading.cell.key] = {**asdict(result), "cell": reading.cell.as_data()}
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:

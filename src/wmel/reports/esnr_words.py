@@ -6,7 +6,7 @@ from wmel.contract.cell import ORACLE
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.words import short
 
 FEW_SAMPLES = 32
@@ -22,15 +22,15 @@ NAMES = {
 def esnr_table(record: EsnrRecord) -> StudyTable:
     """One row per model and estimator."""
     titles = ("ESNR", "per rollout", "pooled", "median", "alignment", "against", "dead", "model steps", "seconds")
-    columns = (Column("model", False), Column("method", False), *map(Column, titles))
+    columns = (TableColumn("model", False), TableColumn("method", False), *map(TableColumn, titles))
     return StudyTable(f"ESNR in {record.environment}", columns, tuple(map(_row, record.readings)), names=2)
 
 
 def difference_table(record: EsnrRecord) -> StudyTable:
     """One row per pair of models and estimator."""
-    columns = (Column("models", False), Column("method", False), Column("difference of ESNR"))
+    columns = (TableColumn("models", False), TableColumn("method", False), TableColumn("difference of ESNR"))
     rows = tuple(
-        (Cell(f"{one.model} - {one.other}"), Cell(one.method), with_interval(one.estimate))
+        (TableCell(f"{one.model} - {one.other}"), TableCell(one.method), with_interval(one.estimate))
         for one in record.differences
     )
     return StudyTable("Differences at the same states and noise", columns, rows, names=2)
@@ -163,31 +163,31 @@ def _caveats(rows: Sequence[EsnrEntry]) -> list[str]:
     return told
 
 
-def _row(one: EsnrEntry) -> tuple[Cell, ...]:
+def _row(one: EsnrEntry) -> tuple[TableCell, ...]:
     aligned = one.alignment
     return (
-        Cell(one.model),
-        Cell(one.method),
+        TableCell(one.model),
+        TableCell(one.method),
         with_interval(one.esnr),
         with_interval(one.esnr_per_rollout),
         with_interval(one.pooled),
-        undefined(one.esnr.reason) if one.median is None else Cell(short(one.median)),
+        undefined(one.esnr.reason) if one.median is None else TableCell(short(one.median)),
         undefined("no truth to compare with") if aligned is None else with_interval(aligned.cosine),
-        Cell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
-        Cell(f"{one.dead_share:.0%}"),
-        Cell(f"{one.model_steps:,}"),
-        Cell(f"{one.seconds:.2f}"),
+        TableCell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
+        TableCell(f"{one.dead_share:.0%}"),
+        TableCell(f"{one.model_steps:,}"),
+        TableCell(f"{one.seconds:.2f}"),
     )
 
 
-def with_interval(entry: EstimateEntry) -> Cell:
+def with_interval(entry: EstimateEntry) -> TableCell:
     """Three digits of the value and of the ends of its interval."""
     estimate = estimate_from(entry)
     if estimate.value is None:
         return undefined(estimate.reason)
     if estimate.low is None or estimate.high is None:
-        return Cell(short(estimate.value))
-    return Cell(f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]")
+        return TableCell(short(estimate.value))
+    return TableCell(f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]")
 
 
 def _name(one: EsnrEntry) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wmel.contract.cell import ORACLE
-from wmel.diagnostics.esnr.over_training import Correlation, Curve, Pairs, Shape, correlation, u_shape
+from wmel.diagnostics.esnr.over_training import Correlation, CurveShape, Pairs, TrainingCurve, correlation, u_shape
 from wmel.diagnostics.esnr.result import MOST_BROKEN
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
@@ -16,7 +16,7 @@ Column = Mapping[int, float]  # a number by updates
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingReadings:
     """One run: what was read at its checkpoints, and numbers from elsewhere beside it."""
 
     name: str
@@ -41,9 +41,9 @@ class Training:
         there = any(one.model == ORACLE for record in self.records.values() for one in record.readings)
         return [_entry(record, method, truth=True) for record in self.records.values()] if there else []
 
-    def curve(self, method: str) -> Curve:
+    def curve(self, method: str) -> TrainingCurve:
         found = [_numbers(one.esnr, dead=is_dead(one)) for one in self.entries(method)]
-        return Curve(self.updates, *np.array(found).T)
+        return TrainingCurve(self.updates, *np.array(found).T)
 
     def column(self, name: str) -> np.ndarray:
         """[n], NaN where there is no number"""
@@ -65,11 +65,11 @@ def is_dead(one: EsnrEntry) -> bool:
     return one.dead_share == 1 and one.broken_share <= MOST_BROKEN
 
 
-def columns_of(trainings: Sequence[Training]) -> list[str]:
+def columns_of(trainings: Sequence[TrainingReadings]) -> list[str]:
     return list(dict.fromkeys(name for one in trainings for name in one.beside))
 
 
-def correlations(trainings: Sequence[Training]) -> list[Beside]:
+def correlations(trainings: Sequence[TrainingReadings]) -> list[Beside]:
     """Every column with ESNR, alignment and, as a placebo, the oracle's ESNR, by every estimator.
 
     Each run from its lowest checkpoint on where its ESNR is U-shaped, and whole where it is not.
@@ -87,21 +87,21 @@ def correlations(trainings: Sequence[Training]) -> list[Beside]:
     return made
 
 
-def _predictors(method: str) -> dict[str, Callable[[Training], np.ndarray]]:
-    def aligned(one: Training) -> np.ndarray:
+def _predictors(method: str) -> dict[str, Callable[[TrainingReadings], np.ndarray]]:
+    def aligned(one: TrainingReadings) -> np.ndarray:
         entries = [entry.alignment for entry in one.entries(method)]
         return np.array([np.nan if entry is None else _numbers(entry.cosine)[0] for entry in entries])
 
-    def placebo(one: Training) -> np.ndarray:
+    def placebo(one: TrainingReadings) -> np.ndarray:
         values = [_numbers(entry.esnr)[0] for entry in one.truths(method)]
         return np.array(values) if values else np.full(len(one.updates), np.nan)
 
     return {"ESNR": lambda one: one.curve(method).esnr, "alignment": aligned, "ESNR of the oracle (placebo)": placebo}
 
 
-def _start(curve: Curve) -> int | None:
+def _start(curve: TrainingCurve) -> int | None:
     found = u_shape(curve)
-    return found.minimum if found.shape is Shape.U else None
+    return found.minimum if found.shape is CurveShape.U else None
 
 
 def _entry(record: EsnrRecord, method: str, *, truth: bool) -> EsnrEntry:

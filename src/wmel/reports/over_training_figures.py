@@ -8,15 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from wmel.contract.cell import ORACLE
-from wmel.diagnostics.esnr.over_training import Shape, u_shape
+from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
 from wmel.reports.figure_style import GREY, layout, lines_of
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.over_training_curves import Training, columns_of
+from wmel.reports.over_training_curves import TrainingReadings, columns_of
 
 UPDATES = "updates (logarithmic)"
 
 
-class Point(NamedTuple):
+class TrainingPoint(NamedTuple):
     """A number with its interval at a checkpoint."""
 
     updates: float
@@ -25,7 +25,7 @@ class Point(NamedTuple):
     high: float
 
 
-def ratios_figure(trainings: Sequence[Training], method: str) -> go.Figure:
+def ratios_figure(trainings: Sequence[TrainingReadings], method: str) -> go.Figure:
     """ESNR over updates on logarithmic axes with its intervals, a line per run; dotted: where a U-shape is lowest."""
     figure, lines = _figure(trainings)
     for one in trainings:
@@ -33,7 +33,7 @@ def ratios_figure(trainings: Sequence[Training], method: str) -> go.Figure:
         _line(figure, one.name, _points(one, entries, True), lines[one.name])
         _at_most(figure, one, entries, lines[one.name])
         found = u_shape(one.curve(method))
-        if found.shape is Shape.U and found.minimum:
+        if found.shape is CurveShape.U and found.minimum:
             figure.add_vline(found.minimum, line={"color": lines[one.name]["line"]["color"], "width": 1, "dash": "dot"})
     for place, one in enumerate(trainings):
         truths = [entry.esnr for entry in one.truths(method)]
@@ -42,7 +42,7 @@ def ratios_figure(trainings: Sequence[Training], method: str) -> go.Figure:
     return figure
 
 
-def alignments_figure(trainings: Sequence[Training], method: str) -> go.Figure:
+def alignments_figure(trainings: Sequence[TrainingReadings], method: str) -> go.Figure:
     """Cosine of the mean gradients with the true ones over updates, with its intervals."""
     figure, lines = _figure(trainings, height=340)
     for one in trainings:
@@ -54,17 +54,17 @@ def alignments_figure(trainings: Sequence[Training], method: str) -> go.Figure:
     return figure
 
 
-def column_figure(trainings: Sequence[Training], column: str) -> go.Figure:
+def column_figure(trainings: Sequence[TrainingReadings], column: str) -> go.Figure:
     """A number from elsewhere over updates."""
     figure, lines = _figure(trainings, height=340)
     for one in trainings:
-        known = [Point(x, y, y, y) for x, y in sorted(one.beside.get(column, {}).items())]
+        known = [TrainingPoint(x, y, y, y) for x, y in sorted(one.beside.get(column, {}).items())]
         _line(figure, one.name, known, lines[one.name])
     figure.update_yaxes(title=html.escape(column))
     return figure
 
 
-def scatter_figure(trainings: Sequence[Training], column: str, method: str) -> go.Figure:
+def scatter_figure(trainings: Sequence[TrainingReadings], column: str, method: str) -> go.Figure:
     """Every checkpoint: a number from elsewhere against ESNR."""
     figure, lines = _figure(trainings)
     for one in trainings:
@@ -83,7 +83,7 @@ def scatter_figure(trainings: Sequence[Training], column: str, method: str) -> g
     return figure
 
 
-def figures_of(trainings: Sequence[Training]) -> dict[str, Callable[[], go.Figure]]:
+def figures_of(trainings: Sequence[TrainingReadings]) -> dict[str, Callable[[], go.Figure]]:
     """Those of numbers from elsewhere, by title."""
     made: dict[str, Callable[[], go.Figure]] = {}
     for column in columns_of(trainings):
@@ -95,13 +95,13 @@ def figures_of(trainings: Sequence[Training]) -> dict[str, Callable[[], go.Figur
     return made
 
 
-def _figure(trainings: Sequence[Training], height: int = 420) -> tuple[go.Figure, dict[str, dict[str, Any]]]:
+def _figure(trainings: Sequence[TrainingReadings], height: int = 420) -> tuple[go.Figure, dict[str, dict[str, Any]]]:
     figure = go.Figure(layout=layout(height))
     figure.update_xaxes(title=UPDATES, type="log")
     return figure, lines_of(one.name for one in trainings)
 
 
-def _points(one: Training, estimates: Sequence[EstimateEntry | None], positive: bool) -> list[Point]:
+def _points(one: TrainingReadings, estimates: Sequence[EstimateEntry | None], positive: bool) -> list[TrainingPoint]:
     """What can be drawn; on a logarithmic axis what is above 0, and intervals as far as that."""
     points = []
     for updates, entry in zip(one.updates, estimates, strict=False):
@@ -109,11 +109,15 @@ def _points(one: Training, estimates: Sequence[EstimateEntry | None], positive: 
             continue
         low = entry.value if entry.low is None else entry.low
         high = entry.value if entry.high is None else entry.high
-        points.append(Point(float(updates), entry.value, max(low, entry.value / 1e3) if positive else low, high))
+        points.append(
+            TrainingPoint(float(updates), entry.value, max(low, entry.value / 1e3) if positive else low, high)
+        )
     return points
 
 
-def _at_most(figure: go.Figure, one: Training, estimates: Sequence[EstimateEntry], look: dict[str, Any]) -> None:
+def _at_most(
+    figure: go.Figure, one: TrainingReadings, estimates: Sequence[EstimateEntry], look: dict[str, Any]
+) -> None:
     """Readings not above 0, at the upper end of their intervals."""
     drawn = [
         (float(updates), entry.high)
@@ -131,7 +135,7 @@ def _at_most(figure: go.Figure, one: Training, estimates: Sequence[EstimateEntry
         )
 
 
-def _line(figure: go.Figure, name: str, points: Sequence[Point], look: dict[str, Any]) -> None:
+def _line(figure: go.Figure, name: str, points: Sequence[TrainingPoint], look: dict[str, Any]) -> None:
     drawn = [point for point in points if point.updates > 0]
     if not drawn:
         return

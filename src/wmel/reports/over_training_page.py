@@ -5,7 +5,7 @@ from html import escape
 
 from wmel.reports.document import Section, document, plotly_needed
 from wmel.reports.markdown_tables import markdown_list, markdown_table, plain
-from wmel.reports.over_training_curves import Training
+from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_words import correlation_table, setting_words, training_sentences, training_table
 from wmel.reports.page_tables import html_list, html_table
 from wmel.reports.records import stamp
@@ -16,7 +16,7 @@ LEGEND = (
 )
 
 
-def over_training_page(trainings: Sequence[Training]) -> str:
+def over_training_page(trainings: Sequence[TrainingReadings]) -> str:
     """The whole page, to be written as UTF-8."""
     with plotly_needed():
         from wmel.reports.over_training_figures import alignments_figure, figures_of, ratios_figure
@@ -39,7 +39,7 @@ def over_training_page(trainings: Sequence[Training]) -> str:
     return document(_title(trainings), header, sections, _stamp())
 
 
-def to_markdown_over_training(trainings: Sequence[Training]) -> str:
+def to_markdown_over_training(trainings: Sequence[TrainingReadings]) -> str:
     """The same sentences and tables."""
     parts = [
         f"# {plain(_title(trainings))}",
@@ -52,7 +52,7 @@ def to_markdown_over_training(trainings: Sequence[Training]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _title(trainings: Sequence[Training]) -> str:
+def _title(trainings: Sequence[TrainingReadings]) -> str:
     return f"ESNR over training in {next(iter(trainings[0].records.values())).environment}"
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from wmel.errors import BadRecord
 from wmel.reports.esnr_envelope import CheckpointEntry, EsnrRecord, OverTrainingRecord, TrainingEntry
-from wmel.reports.over_training_curves import Training
+from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.records import read_record, stamp
 
 READINGS = "readings"  # of earlier versions: readings/RUN/UPDATES.json
 Numbers = Mapping[str, Mapping[str, float | None]]
 
 
-def over_training_record(trainings: Sequence[Training]) -> OverTrainingRecord:
+def over_training_record(trainings: Sequence[TrainingReadings]) -> OverTrainingRecord:
     """All that was read, and the numbers beside it."""
     return OverTrainingRecord(
         **stamp(),
@@ -29,15 +29,15 @@ def over_training_record(trainings: Sequence[Training]) -> OverTrainingRecord:
     )
 
 
-def recorded_trainings(record: OverTrainingRecord) -> list[Training]:
+def recorded_trainings(record: OverTrainingRecord) -> list[TrainingReadings]:
     """The trainings a record was made from."""
     return [
-        Training(one.name, {at.updates: at.reading for at in one.checkpoints}, read_numbers(one.beside))
+        TrainingReadings(one.name, {at.updates: at.reading for at in one.checkpoints}, read_numbers(one.beside))
         for one in record.trainings
     ]
 
 
-def earlier_trainings(folder: Path) -> list[Training]:
+def earlier_trainings(folder: Path) -> list[TrainingReadings]:
     """The trainings whose readings an earlier version left in a folder."""
     found = []
     for run in sorted(one for one in (folder / READINGS).iterdir() if one.is_dir()):
@@ -48,7 +48,7 @@ def earlier_trainings(folder: Path) -> list[Training]:
                 raise BadRecord(f"{file} is no record of ESNR readings but of kind {record.kind}")
             records[int(file.stem)] = record
         if records:
-            found.append(Training(run.name, records, {}))
+            found.append(TrainingReadings(run.name, records, {}))
     if not found:
         raise BadRecord(f"{folder / READINGS} holds no readings")
     return found

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wmel.diagnostics.esnr.over_training import Curve, Levels, Shape, left_biased_region, u_shape
+from wmel.diagnostics.esnr.over_training import CurveShape, Levels, TrainingCurve, left_biased_region, u_shape
 from wmel.reports import esnr_words
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrEntry
 from wmel.reports.esnr_words import with_interval
-from wmel.reports.over_training_curves import Training, correlations, is_dead
-from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.over_training_curves import TrainingReadings, correlations, is_dead
+from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.words import short
 
 
-def training_table(trainings: Sequence[Training]) -> StudyTable:
+def training_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
     """One row per run and checkpoint."""
     methods = trainings[0].methods
     titles = [title for method in methods for title in (method, f"{method} cos")]
@@ -23,54 +23,59 @@ def training_table(trainings: Sequence[Training]) -> StudyTable:
         entries = zip(*(one.entries(method) for method in methods), strict=True)
         for updates, read in zip(one.records, entries, strict=True):
             cells = [cell for entry in read for cell in (_ratio(entry), _cosine(entry))]
-            rows.append((Cell(one.name), Cell(str(updates)), *cells))
-    columns = (Column("run", False), Column("updates"), *map(Column, titles))
+            rows.append((TableCell(one.name), TableCell(str(updates)), *cells))
+    columns = (TableColumn("run", False), TableColumn("updates"), *map(TableColumn, titles))
     return StudyTable("ESNR over training", columns, tuple(rows), names=2)
 
 
-def correlation_table(trainings: Sequence[Training]) -> StudyTable:
+def correlation_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
     """One row per column from elsewhere and what it may go together with."""
-    titles = (Column("with", False), Column("number", False), Column("Spearman"), Column("given updates"))
+    titles = (
+        TableColumn("with", False),
+        TableColumn("number", False),
+        TableColumn("Spearman"),
+        TableColumn("given updates"),
+    )
     rows = tuple(
         (
-            Cell(one.column),
-            Cell(one.predictor),
+            TableCell(one.column),
+            TableCell(one.predictor),
             with_interval(estimate_entry(one.found.rho)),
             with_interval(estimate_entry(one.found.partial)),
-            Cell(", ".join(short(run.value) for run in one.found.by_run)),
+            TableCell(", ".join(short(run.value) for run in one.found.by_run)),
         )
         for one in correlations(trainings)
     )
-    return StudyTable("What goes together within runs", (*titles, Column("each run")), rows, names=2)
+    return StudyTable("What goes together within runs", (*titles, TableColumn("each run")), rows, names=2)
 
 
-def training_sentences(trainings: Sequence[Training]) -> list[str]:
+def training_sentences(trainings: Sequence[TrainingReadings]) -> list[str]:
     """The verdict of every run and estimator, and what must be known to read it."""
     curves = {(one.name, method): one.curve(method) for one in trainings for method in one.methods}
     told = [f"{name}, {method}: {_verdict(curve)}." for (name, method), curve in curves.items()]
     return [*told, *_caveats(trainings, list(curves.values()))]
 
 
-def answer_words(trainings: Sequence[Training]) -> str:
+def answer_words(trainings: Sequence[TrainingReadings]) -> str:
     """Whether ESNR falls before it rises, in a sentence."""
     counts = []
     for method in trainings[0].methods:
         shapes = [u_shape(one.curve(method)).shape for one in trainings]
-        counts.append(f"{sum(shape is Shape.U for shape in shapes)} of {len(shapes)} by {method}")
+        counts.append(f"{sum(shape is CurveShape.U for shape in shapes)} of {len(shapes)} by {method}")
     environment = next(iter(trainings[0].records.values())).environment
     return f"ESNR falls and rises again over training in {environment} in {', '.join(counts)}."
 
 
-def setting_words(trainings: Sequence[Training]) -> str:
+def setting_words(trainings: Sequence[TrainingReadings]) -> str:
     """Where and how the checkpoints were asked."""
     first = next(iter(trainings[0].records.values()))
     return f"{esnr_words.setting_words(first)}; noise drawn anew at every checkpoint"
 
 
-def _verdict(curve: Curve) -> str:
+def _verdict(curve: TrainingCurve) -> str:
     found, left = u_shape(curve), left_biased_region(curve)
     rule = "the online rule never fires" if left is None else f"the online rule fires at {left} updates"
-    if found.shape is not Shape.U:
+    if found.shape is not CurveShape.U:
         return f"{found.shape.value}: {'; '.join(found.reasons)}; {rule}"
     assert found.fall is not None and found.rise is not None
     if found.lowest == 0:
@@ -81,7 +86,7 @@ def _verdict(curve: Curve) -> str:
     return f"{found.shape.value}: ESNR {moved}; {rule}"
 
 
-def _caveats(trainings: Sequence[Training], curves: Sequence[Curve]) -> list[str]:
+def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCurve]) -> list[str]:
     levels = [Levels.of(curve) for curve in curves]
     unknown = sum(len(curve.esnr) - len(known.values) for curve, known in zip(curves, levels, strict=True))
     told = []
@@ -112,12 +117,12 @@ def _caveats(trainings: Sequence[Training], curves: Sequence[Curve]) -> list[str
     return told
 
 
-def _ratio(one: EsnrEntry) -> Cell:
-    return Cell("0 (dead)") if is_dead(one) else with_interval(one.esnr)
+def _ratio(one: EsnrEntry) -> TableCell:
+    return TableCell("0 (dead)") if is_dead(one) else with_interval(one.esnr)
 
 
-def _cosine(one: EsnrEntry) -> Cell:
+def _cosine(one: EsnrEntry) -> TableCell:
     if one.alignment is None:
         return undefined("no truth to compare with")
     cosine = one.alignment.cosine
-    return undefined(cosine.reason) if cosine.value is None else Cell(f"{cosine.value:.2f}")
+    return undefined(cosine.reason) if cosine.value is None else TableCell(f"{cosine.value:.2f}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from wmel.reports.study_cells import Column, StudyTable
+from wmel.reports.study_cells import StudyTable, TableColumn
 
 
 def html_table(table: StudyTable) -> str:
@@ -39,5 +39,5 @@ def paragraphs(text: str) -> str:
     return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
 
 
-def _side(column: Column) -> str:
+def _side(column: TableColumn) -> str:
     return ' class="number"' if column.is_number else ""

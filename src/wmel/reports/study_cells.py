@@ -12,14 +12,14 @@ from wmel.stats.estimate import Estimate
 NAMED = 4  # more rows than this are counted in a note, not named
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What is shown, and why it is n/a."""
 
     text: str
     reason: str = ""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     title: str
     is_number: bool = True
 
@@ -29,8 +29,8 @@ class StudyTable:
     """The first `names` cells of a row say what it is about."""
 
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     names: int = 1
 
     @property
@@ -55,33 +55,33 @@ class StudyTable:
         return "; ".join(f"{title} of {rows(names)}" for title, names in columns.items())
 
 
-def undefined(reason: str) -> Cell:
-    return Cell("n/a", reason or "no reason is recorded")
+def undefined(reason: str) -> TableCell:
+    return TableCell("n/a", reason or "no reason is recorded")
 
 
-def metric_cell(card: ScorecardEntry, metric: str, digits: int = 3) -> Cell:
+def metric_cell(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
     """The value of a metric."""
     return _worded(_metric(card, metric), number, digits)
 
 
-def metric_bounds(card: ScorecardEntry, metric: str, digits: int = 3) -> Cell:
+def metric_bounds(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
     """The interval of a metric."""
     return _worded(_metric(card, metric), bounds, digits)
 
 
-def estimate_cell(entry: EstimateEntry, digits: int = 3) -> Cell:
+def estimate_cell(entry: EstimateEntry, digits: int = 3) -> TableCell:
     """A value with its interval, where it has one."""
     estimate = estimate_from(entry)
     if estimate.value is None or estimate.low is None:
         return _worded(estimate, number, digits)
-    return Cell(f"{number(estimate, digits)} {bounds(estimate, digits)}")
+    return TableCell(f"{number(estimate, digits)} {bounds(estimate, digits)}")
 
 
-def p_value_cell(value: float | None, reason: str) -> Cell:
+def p_value_cell(value: float | None, reason: str) -> TableCell:
     """A p-value in two digits; the reason is why there is none."""
     if value is None:
         return undefined(reason)
-    return Cell(f"{value:.2g}" if value >= 1e-4 else "<0.0001")
+    return TableCell(f"{value:.2g}" if value >= 1e-4 else "<0.0001")
 
 
 def _metric(card: ScorecardEntry, name: str) -> Estimate:
@@ -89,6 +89,6 @@ def _metric(card: ScorecardEntry, name: str) -> Estimate:
     return Estimate.undefined("it is not in the record") if known is None else estimate_from(known)
 
 
-def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> Cell:
+def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> TableCell:
     text = words(estimate, digits)
-    return undefined(estimate.reason or "it has no interval") if text == "n/a" else Cell(text)
+    return undefined(estimate.reason or "it has no interval") if text == "n/a" else TableCell(text)

@@ -12,7 +12,7 @@ from wmel.errors import is_number
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_words import with_interval
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.study_curves import Point, axis_places, axis_values
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
 from wmel.stats.estimate import Estimate
@@ -148,22 +148,22 @@ def _table(name: str, entries: Sequence[ReadingEntry]) -> StudyTable:
     seeds = ["seed"] if len({one.seed for one in entries}) > 1 else []
     rows = tuple(
         (
-            *(Cell(world) for _ in places),
-            *(Cell(label_words(one.labels.get(label, ""))) for label in labels),
-            Cell(one.arm),
-            *(Cell(one.words.get(word, "")) for word in words),
-            *(Cell(str(one.seed)) for _ in seeds),
+            *(TableCell(world) for _ in places),
+            *(TableCell(label_words(one.labels.get(label, ""))) for label in labels),
+            TableCell(one.arm),
+            *(TableCell(one.words.get(word, "")) for word in words),
+            *(TableCell(str(one.seed)) for _ in seeds),
             *(_number(one.values.get(value)) for value in values),
         )
         for world, one in zip(worlds, entries, strict=True)
     )
     named = [*places, *labels, "model", *words, *seeds]
     where = "" if places else f" in {worlds[0]}"
-    columns = (*(Column(title, False) for title in named), *map(Column, values))
+    columns = (*(TableColumn(title, False) for title in named), *map(TableColumn, values))
     return StudyTable(f"{name}{where}", columns, rows, names=len(named))
 
 
-def _number(entry: EstimateEntry | None) -> Cell:
+def _number(entry: EstimateEntry | None) -> TableCell:
     return undefined("it was not returned") if entry is None else with_interval(entry)
 
 

@@ -4,9 +4,9 @@ from wmel.analysis.verdict import shown
 from wmel.contract.labels import label_words
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.study_cells import (
-    Cell,
-    Column,
     StudyTable,
+    TableCell,
+    TableColumn,
     estimate_cell,
     metric_bounds,
     metric_cell,
@@ -21,17 +21,22 @@ from wmel.stats.estimate import Estimate
 def summary_table(record: StudyRecord) -> StudyTable:
     """Every gap in a line."""
     numbers = ("gap", "95% interval", "mid-p", "Holm mid-p", "n")
-    columns = (Column("comparison", False), Column("model", False), Column("verdict", False), *map(Column, numbers))
+    columns = (
+        TableColumn("comparison", False),
+        TableColumn("model", False),
+        TableColumn("verdict", False),
+        *map(TableColumn, numbers),
+    )
     rows = tuple(
         (
-            Cell(gap.comparison.name),
-            Cell(gap.title),
-            Cell(gap.entry.verdict),
-            Cell(f"{gap.entry.gap:+.3f}"),
-            Cell(shown(_interval(gap))),
+            TableCell(gap.comparison.name),
+            TableCell(gap.title),
+            TableCell(gap.entry.verdict),
+            TableCell(f"{gap.entry.gap:+.3f}"),
+            TableCell(shown(_interval(gap))),
             p_value_cell(gap.entry.mid_p.value, gap.entry.mid_p.reason),
             _adjusted(gap),
-            Cell(_episodes(gap)),
+            TableCell(_episodes(gap)),
         )
         for gap in study_gaps(record)
     )
@@ -51,18 +56,18 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
     own = comparison.arm_labels
     labels = list(dict.fromkeys(label for arm in comparison.scorecards for label in own.get(arm, {})))
     columns = (
-        Column("arm", False),
-        *(Column(label, False) for label in labels),
-        *map(Column, ("success", "95% CI", *metrics, "n")),
+        TableColumn("arm", False),
+        *(TableColumn(label, False) for label in labels),
+        *map(TableColumn, ("success", "95% CI", *metrics, "n")),
     )
     rows = tuple(
         (
-            Cell(arm),
-            *(Cell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
+            TableCell(arm),
+            *(TableCell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
             metric_cell(card, "success_rate"),
             metric_bounds(card, "success_rate"),
             *(metric_cell(card, name, digits) for name, digits in metrics.values()),
-            Cell(str(card.episodes)),
+            TableCell(str(card.episodes)),
         )
         for arm, card in comparison.scorecards.items()
     )
@@ -77,13 +82,13 @@ def gaps_table(comparison: ComparisonEntry) -> StudyTable:
     claims = ("these checkpoints", "this training recipe") if pooled else ()
     numbers = ("mid-p", "Holm mid-p", "only oracle / only model", "relative loss", "return gap")
     columns = (
-        Column("model", False),
-        Column("gap"),
-        Column("95% interval"),
-        Column("method", False),
-        Column(f"verdict ({' or '.join(rules)})", False),
-        Column("verdict (paper)", False),
-        *map(Column, (*numbers, *claims, "n that decides")),
+        TableColumn("model", False),
+        TableColumn("gap"),
+        TableColumn("95% interval"),
+        TableColumn("method", False),
+        TableColumn(f"verdict ({' or '.join(rules)})", False),
+        TableColumn("verdict (paper)", False),
+        *map(TableColumn, (*numbers, *claims, "n that decides")),
     )
     rows = tuple(_gap_row(gap, pooled=pooled, rule_named=len(rules) > 1) for gap in gaps)
     return StudyTable(f"Gaps of {comparison.name}", columns, rows)
@@ -91,8 +96,8 @@ def gaps_table(comparison: ComparisonEntry) -> StudyTable:
 
 def missing_table(record: StudyRecord) -> StudyTable:
     """Cells that are not whole."""
-    columns = (Column("cell", False), Column("episodes missing"), Column("reason", False))
-    rows = tuple((Cell(one.cell), Cell(str(one.episodes)), Cell(one.reason)) for one in record.missing)
+    columns = (TableColumn("cell", False), TableColumn("episodes missing"), TableColumn("reason", False))
+    rows = tuple((TableCell(one.cell), TableCell(str(one.episodes)), TableCell(one.reason)) for one in record.missing)
     return StudyTable("Cells that are not whole", columns, rows)
 
 
@@ -105,22 +110,22 @@ def verdict_reasons(comparison: ComparisonEntry) -> list[str]:
     ]
 
 
-def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[Cell, ...]:
+def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCell, ...]:
     entry, claims = gap.entry, gap.entry.claims
     only, once = (entry.oracle_only, entry.learned_only), undefined("one seed was trained")
     both = (once, once)
     if claims is not None:
         both = (estimate_cell(claims.these_checkpoints), estimate_cell(claims.this_training_recipe))
     return (
-        Cell(gap.title),
-        Cell(f"{entry.gap:+.3f}"),
-        Cell(shown(_interval(gap))),
-        Cell(entry.gap_method),
-        Cell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
-        undefined(EARLY) if entry.verdict_paper is None else Cell(entry.verdict_paper),
+        TableCell(gap.title),
+        TableCell(f"{entry.gap:+.3f}"),
+        TableCell(shown(_interval(gap))),
+        TableCell(entry.gap_method),
+        TableCell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
+        undefined(EARLY) if entry.verdict_paper is None else TableCell(entry.verdict_paper),
         p_value_cell(entry.mid_p.value, entry.mid_p.reason),
         _adjusted(gap),
-        undefined("the arms are not paired") if None in only else Cell(f"{only[0]} / {only[1]}"),
+        undefined("the arms are not paired") if None in only else TableCell(f"{only[0]} / {only[1]}"),
         estimate_cell(entry.relative_loss),
         estimate_cell(entry.return_gap, 2),
         *(both if pooled else ()),
@@ -128,13 +133,13 @@ def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[Cell, ..
     )
 
 
-def _deciding(gap: StudyGap) -> Cell:
+def _deciding(gap: StudyGap) -> TableCell:
     if gap.verdict.n_that_decides is not None:
-        return Cell(str(gap.verdict.n_that_decides))
-    return undefined("no number of episodes is known to decide") if gap.is_open else Cell("decided")
+        return TableCell(str(gap.verdict.n_that_decides))
+    return undefined("no number of episodes is known to decide") if gap.is_open else TableCell("decided")
 
 
-def _adjusted(gap: StudyGap) -> Cell:
+def _adjusted(gap: StudyGap) -> TableCell:
     return p_value_cell(gap.entry.mid_p_holm, gap.entry.mid_p.reason or "it was not adjusted")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, Reading
+from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, PanelReading
 from wmel.reports.figure_style import BLUE, DASHES, FAINT, GREY, ORANGE, layout, lines_of
 
 FINE = 400  # of the landscape's angles one is drawn
@@ -85,7 +85,7 @@ def _figure(panel: Panel, height: int) -> go.Figure:
     return figure.update_layout(title=title, margin_t=50, legend={"yref": "container", "yanchor": "bottom", "y": 0.01})
 
 
-def _climb(figure: go.Figure, one: Reading, look: dict[str, Any]) -> None:
+def _climb(figure: go.Figure, one: PanelReading, look: dict[str, Any]) -> None:
     iterations = list(range(len(one.heights)))
     low, high = np.percentile(one.heights, BAND, axis=1)
     figure.add_scatter(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from wmel.diagnostics.ceiling_bounce.estimators import SIGMA
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, Reading
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.esnr_envelope import EstimatorEntry, PanelEntry, ToyRecord
@@ -26,7 +26,7 @@ def recorded_panels(record: ToyRecord) -> list[Panel]:
     return [Panel(landscape(one.speed, SIGMA), ANGLES, tuple(map(_reading, one.estimators))) for one in record.panels]
 
 
-def _entry(read: Reading) -> EstimatorEntry:
+def _entry(read: PanelReading) -> EstimatorEntry:
     return EstimatorEntry(
         name=read.name,
         ratios=[float(one) if np.isfinite(one) else None for one in read.ratios],
@@ -36,6 +36,6 @@ def _entry(read: Reading) -> EstimatorEntry:
     )
 
 
-def _reading(entry: EstimatorEntry) -> Reading:
+def _reading(entry: EstimatorEntry) -> PanelReading:
     ratios = np.array([np.nan if one is None else one for one in entry.ratios])
-    return Reading(entry.name, ratios, entry.literal, estimate_from(entry.right_sign), np.array(entry.heights))
+    return PanelReading(entry.name, ratios, entry.literal, estimate_from(entry.right_sign), np.array(entry.heights))

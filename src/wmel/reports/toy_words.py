@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, Reading
-from wmel.reports.study_cells import Cell, Column, StudyTable, undefined
+from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, PanelReading
+from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.words import bounds
 from wmel.stats.estimate import Estimate
 
@@ -28,7 +28,7 @@ def setting_words(panels: Sequence[Panel]) -> str:
 def toy_table(panel: Panel) -> StudyTable:
     """One row per estimator."""
     titles = ("ESNR/rollout", "median", "ESNR/64", "literal", "right sign", "AUC", f"reach {REACHED:.0%}", "its")
-    columns = (Column("estimator", False), *map(Column, titles))
+    columns = (TableColumn("estimator", False), *map(TableColumn, titles))
     return StudyTable(f"Launch at {panel.speed:g} m/s", columns, tuple(map(_row, panel.readings)))
 
 
@@ -115,13 +115,13 @@ def _rank_words(panel: Panel) -> list[str]:
     ]
 
 
-def _row(one: Reading) -> tuple[Cell, ...]:
+def _row(one: PanelReading) -> tuple[TableCell, ...]:
     return (
-        Cell(one.name),
-        Cell(_short(one.mean)),
-        Cell(_short(one.median)),
-        Cell(_short(one.per_population)),
-        Cell(_short(one.literal)),
+        TableCell(one.name),
+        TableCell(_short(one.mean)),
+        TableCell(_short(one.median)),
+        TableCell(_short(one.per_population)),
+        TableCell(_short(one.literal)),
         _cell(one.right_sign, 2),
         _cell(one.speed_of_ascent, 3),
         _cell(one.reached, 2),
@@ -129,12 +129,12 @@ def _row(one: Reading) -> tuple[Cell, ...]:
     )
 
 
-def _cell(estimate: Estimate, digits: int) -> Cell:
+def _cell(estimate: Estimate, digits: int) -> TableCell:
     """A value with its interval, where it has one."""
     if estimate.value is None:
         return undefined(estimate.reason)
     interval = "" if estimate.low is None else f" {bounds(estimate, digits)}"
-    return Cell(f"{estimate.value:.{digits}f}{interval}")
+    return TableCell(f"{estimate.value:.{digits}f}{interval}")
 
 
 def _short(value: float) -> str:
@@ -152,7 +152,7 @@ def _share(estimate: Estimate) -> str:
     return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
 
 
-def _auc(one: Reading) -> float:
+def _auc(one: PanelReading) -> float:
     return one.speed_of_ascent.value or 0.0
 
 

@@ -16,10 +16,10 @@ STEPS = 6
 
 def check_four_methods(model: Any, environment: Environment) -> list[Finding]:
     """Lengths, scores, determinism and purity of encode, rollout and score; what `plan` does is its own affair."""
-    return findings(_Kit(model, environment), [_rollout, _score, _deterministic, _pure])
+    return findings(_FourMethodsKit(model, environment), [_rollout, _score, _deterministic, _pure])
 
 
-class _Kit:
+class _FourMethodsKit:
     """The object with something to imagine."""
 
     def __init__(self, model: Any, environment: Environment):
@@ -35,23 +35,23 @@ class _Kit:
         ]
 
 
-def _rollout(kit: _Kit) -> str:
+def _rollout(kit: _FourMethodsKit) -> str:
     """A rollout of H actions is H + 1 latents, the start first"""
     found = len(kit.model.rollout(kit.model.encode(kit.observation.copy()), kit.actions.copy()))
     return "" if found == STEPS + 1 else f"{STEPS} actions gave {found} latents; begin with the latent you were given"
 
 
-def _score(kit: _Kit) -> str:
+def _score(kit: _FourMethodsKit) -> str:
     """A score is one finite number, lower is better"""
     return "" if np.isfinite(kit.scores()).all() else "a score was NaN or infinite; such a candidate can never win"
 
 
-def _deterministic(kit: _Kit) -> str:
+def _deterministic(kit: _FourMethodsKit) -> str:
     """The same observation and actions are scored alike"""
     return "" if kit.scores() == kit.scores() else "two calls differ; keep no state and draw no random numbers in them"
 
 
-def _pure(kit: _Kit) -> str:
+def _pure(kit: _FourMethodsKit) -> str:
     """A rollout changes neither the latent nor the actions it is given"""
     latent, actions = kit.model.encode(kit.observation.copy()), kit.actions.copy()
     before = copy.deepcopy(latent)

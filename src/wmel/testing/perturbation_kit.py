@@ -22,11 +22,11 @@ def check_perturbation(
 ) -> list[Finding]:
     """It is a function of row, moment and streams, keeps to its schedule, and does nothing at strength 0."""
     perturbation.check(environment)
-    kit = _Kit(perturbation, environment, at_zero)
+    kit = _PerturbationKit(perturbation, environment, at_zero)
     return findings(kit, [_same_draws, _independent, _identity, _spares, _repeats, _blocks])
 
 
-class _Kit:
+class _PerturbationKit:
     """A perturbation in a world, with moments to strike at."""
 
     def __init__(self, perturbation: Perturbation, environment: Environment, at_zero: Perturbation | None):
@@ -70,7 +70,7 @@ def _same_rows(one: EpisodeTable, other: EpisodeTable, rows: np.ndarray, *but: s
     )
 
 
-def _same_draws(kit: _Kit) -> str:
+def _same_draws(kit: _PerturbationKit) -> str:
     """Every arm meets the same: the effect is a function of the moment and the streams"""
     first = kit.effects(kit.perturbation, kit.rows)
     kit.effects(kit.perturbation, kit.rows[::-1])  # another arm in between
@@ -79,7 +79,7 @@ def _same_draws(kit: _Kit) -> str:
     return "asked again it does something else; take randomness from the streams and keep nothing between calls"
 
 
-def _independent(kit: _Kit) -> str:
+def _independent(kit: _PerturbationKit) -> str:
     """A row does not depend on its companions"""
     together = kit.effects(kit.perturbation, kit.rows)
     for row in kit.rows:
@@ -89,7 +89,7 @@ def _independent(kit: _Kit) -> str:
     return ""
 
 
-def _identity(kit: _Kit) -> Finding:
+def _identity(kit: _PerturbationKit) -> Finding:
     """At strength 0 nothing happens"""
     if kit.at_zero is None:
         return Finding("", note="not claimed: it has no strength")
@@ -102,7 +102,7 @@ def _identity(kit: _Kit) -> Finding:
     return Finding("", "" if same else "something changed at strength 0; return what you were given")
 
 
-def _spares(kit: _Kit) -> str:
+def _spares(kit: _PerturbationKit) -> str:
     """Episodes that are not struck are what they would have been"""
     struck, alone = kit.run(kit.perturbation, 0.5), kit.run(None, 0)
     if not struck["perturbed"].any():
@@ -114,14 +114,14 @@ def _spares(kit: _Kit) -> str:
     return "an episode outside the schedule changed; only touch the rows you are handed"
 
 
-def _repeats(kit: _Kit) -> str:
+def _repeats(kit: _PerturbationKit) -> str:
     """The same seeds are struck alike"""
     if _same_rows(kit.run(kit.perturbation, 1.0), kit.run(kit.perturbation, 1.0), SEEDS):
         return ""
     return "two runs differ; take randomness from the streams"
 
 
-def _blocks(kit: _Kit) -> str:
+def _blocks(kit: _PerturbationKit) -> str:
     """The block changes no row"""
     if _same_rows(kit.run(kit.perturbation, 1.0), kit.run(kit.perturbation, 1.0, block=3), SEEDS):
         return ""

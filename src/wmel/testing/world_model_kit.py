@@ -20,10 +20,12 @@ STEPS = 6
 
 def check_world_model(model: WorldModel, environment: Environment) -> list[Finding]:
     """Shapes, independence of rows, rollouts, and no look at the true state that is not declared."""
-    return findings(_Kit(model, environment), [_shapes, _honest, _independent, _rollout, _deterministic, _pure])
+    return findings(
+        _WorldModelKit(model, environment), [_shapes, _honest, _independent, _rollout, _deterministic, _pure]
+    )
 
 
-class _Kit:
+class _WorldModelKit:
     """A model with something to imagine: states that differ from row to row."""
 
     def __init__(self, model: WorldModel, environment: Environment):
@@ -53,7 +55,7 @@ class _Kit:
         return to_numpy(decoded(self.model, rollout(self.model, latents, self.actions[rows])))
 
 
-def _shapes(kit: _Kit) -> str:
+def _shapes(kit: _WorldModelKit) -> str:
     """Shapes are as declared"""
     latents, count = kit.model.encode(kit.percept, None), len(kit.rows)
     if len(latents.shape) != 2 or latents.shape[0] != count:
@@ -68,7 +70,7 @@ def _shapes(kit: _Kit) -> str:
     return "" if again.shape == latents.shape else f"encode changed its latents to {tuple(again.shape)} at a later step"
 
 
-def _honest(kit: _Kit) -> Finding:
+def _honest(kit: _WorldModelKit) -> Finding:
     """The true state is read only if the spec says reads = 'state'"""
     if kit.model.spec.reads == "state":
         return Finding("", note="it declares that it does")
@@ -77,13 +79,13 @@ def _honest(kit: _Kit) -> Finding:
     return compared("", to_numpy(kit.model.encode(kit.percept, None)), to_numpy(blind), problem)
 
 
-def _independent(kit: _Kit) -> Finding:
+def _independent(kit: _WorldModelKit) -> Finding:
     """A row does not depend on its companions"""
     alone = np.concatenate([kit.imagined(kit.rows[row : row + 1]) for row in kit.rows])
     return compared("", kit.imagined(kit.rows), alone, "a row is imagined differently alone than in a batch")
 
 
-def _rollout(kit: _Kit) -> Finding:
+def _rollout(kit: _WorldModelKit) -> Finding:
     """A rollout equals its steps on decoded observations"""
     latents = kit.model.encode(kit.percept, None)
     stepped = to_numpy(decoded(kit.model, step_by_step(kit.model.step, latents, kit.actions)))
@@ -91,14 +93,14 @@ def _rollout(kit: _Kit) -> Finding:
     return compared("", rolled, stepped, "rollout and repeated step disagree; use the same step in both")
 
 
-def _deterministic(kit: _Kit) -> str:
+def _deterministic(kit: _WorldModelKit) -> str:
     """The same percept and actions are imagined alike"""
     if np.array_equal(kit.imagined(kit.rows), kit.imagined(kit.rows)):
         return ""
     return "two imaginations differ; use the mode of what is stochastic, or put the noise into the latents"
 
 
-def _pure(kit: _Kit) -> str:
+def _pure(kit: _WorldModelKit) -> str:
     """Nothing it is given is changed"""
     fields = ("observation", "goal", "state", "last_action")
     given = replace(kit.percept, **{name: getattr(kit.percept, name).copy() for name in fields})

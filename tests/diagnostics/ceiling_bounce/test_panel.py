@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch", reason="install wmel[learned]")
 
 from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, LAUNCHES, SIGMA, ascents
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, STEPS, Reading, panel
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, STEPS, PanelReading, panel
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
@@ -26,8 +26,8 @@ def named(panel, name):
     return next(one for one in panel.readings if one.name == name)
 
 
-def height(rows) -> Reading:
-    return Reading("any", np.zeros(3), 0.0, Estimate.undefined(""), np.array(rows, float))
+def height(rows) -> PanelReading:
+    return PanelReading("any", np.zeros(3), 0.0, Estimate.undefined(""), np.array(rows, float))
 
 
 def test_the_most_signal_gets_nowhere_where_less_gets_across():

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmel.diagnostics.esnr.over_training import Curve, Pairs, Shape, correlation, left_biased_region, u_shape
+from wmel.diagnostics.esnr.over_training import (
+    CurveShape,
+    Pairs,
+    TrainingCurve,
+    correlation,
+    left_biased_region,
+    u_shape,
+)
 from wmel.errors import BadInput
 
 UPDATES = [0, 3, 10, 30, 100, 300, 1000, 3000]
@@ -17,24 +24,26 @@ PILOT = {  # ESNR by fog and by cem over the updates above
 V = [8, 4, 1, 1, 1, 4, 8]
 
 
-def curve(esnr, error=0.15, updates=None) -> Curve:
+def curve(esnr, error=0.15, updates=None) -> TrainingCurve:
     """ESNR with intervals of one standard error of the logarithm."""
     values, width = np.asarray(esnr, float), np.exp(1.959964 * np.asarray(error))
-    return Curve(np.arange(1, len(values) + 1) if updates is None else updates, values, values / width, values * width)
+    return TrainingCurve(
+        np.arange(1, len(values) + 1) if updates is None else updates, values, values / width, values * width
+    )
 
 
-def with_interval(place: int, value: float, low: float, high: float, esnr=V) -> Curve:
+def with_interval(place: int, value: float, low: float, high: float, esnr=V) -> TrainingCurve:
     """One reading of a curve replaced."""
     made = curve(esnr)
     arrays = [array.copy() for array in (made.esnr, made.low, made.high)]
     for array, number in zip(arrays, (value, low, high), strict=True):
         array[place] = number
-    return Curve(made.updates, *arrays)
+    return TrainingCurve(made.updates, *arrays)
 
 
 @pytest.mark.parametrize("estimator", [0, 1], ids=["fog", "cem"])
 @pytest.mark.parametrize(
-    ("variant", "answer"), [("plain", Shape.U), ("reg", Shape.NONE), ("basic", Shape.NONE)], ids=str
+    ("variant", "answer"), [("plain", CurveShape.U), ("reg", CurveShape.NONE), ("basic", CurveShape.NONE)], ids=str
 )
 def test_the_pilots_curves_are_told_as_the_pilot_tells_them(variant, answer, estimator):
     assert u_shape(curve(PILOT[variant][estimator], updates=UPDATES)).shape is answer
@@ -43,12 +52,12 @@ def test_the_pilots_curves_are_told_as_the_pilot_tells_them(variant, answer, est
 @pytest.mark.parametrize("variant", ["reg", "basic"])
 def test_without_its_dead_start_the_pilot_has_no_u_either(variant):
     for esnr in PILOT[variant]:
-        assert u_shape(curve(esnr[1:], updates=UPDATES[1:])).shape is Shape.NONE
+        assert u_shape(curve(esnr[1:], updates=UPDATES[1:])).shape is CurveShape.NONE
 
 
 def test_a_u_says_where_it_is_lowest_and_how_far_it_falls_and_rises():
     found = u_shape(curve(V, 0.1, [1, 2, 4, 8, 16, 32, 64]))
-    assert (found.shape, found.reasons, found.minimum) == (Shape.U, (), 4)
+    assert (found.shape, found.reasons, found.minimum) == (CurveShape.U, (), 4)
     assert (found.lowest, found.fall, found.rise) == pytest.approx((1, np.log(8), np.log(8)))
 
 
@@ -66,26 +75,26 @@ def test_a_u_says_where_it_is_lowest_and_how_far_it_falls_and_rises():
 )
 def test_no_u_says_which_conditions_failed(esnr, words):
     found = u_shape(curve(esnr))
-    assert found.shape is Shape.NONE and len(found.reasons) == len(words)
+    assert found.shape is CurveShape.NONE and len(found.reasons) == len(words)
     assert all(word in reason for word, reason in zip(words, found.reasons, strict=True))
 
 
 def test_two_standard_errors_of_the_difference_are_the_boundary():
     error = np.log(8) / (2 * np.sqrt(2))
-    assert u_shape(curve(V, error * 0.999)).shape is Shape.U
-    assert u_shape(curve(V, error * 1.001)).shape is Shape.NONE
+    assert u_shape(curve(V, error * 0.999)).shape is CurveShape.U
+    assert u_shape(curve(V, error * 1.001)).shape is CurveShape.NONE
 
 
 @pytest.mark.parametrize("count", range(5))
 def test_fewer_than_five_checkpoints_are_too_few(count):
-    assert u_shape(curve(V[:count])).shape is Shape.TOO_FEW
+    assert u_shape(curve(V[:count])).shape is CurveShape.TOO_FEW
 
 
 def test_five_are_enough_and_unknown_ones_do_not_count():
-    assert u_shape(curve([9, 5, 1, 1, 9], 0.1)).shape is Shape.U
-    assert u_shape(curve([9, 5, 1, 5, 9], 0.1)).shape is Shape.NONE  # one checkpoint alone is smoothed away
+    assert u_shape(curve([9, 5, 1, 1, 9], 0.1)).shape is CurveShape.U
+    assert u_shape(curve([9, 5, 1, 5, 9], 0.1)).shape is CurveShape.NONE  # one checkpoint alone is smoothed away
     found = u_shape(with_interval(2, np.nan, np.nan, np.nan, [9, 5, 1, 1, 9]))
-    assert found.shape is Shape.TOO_FEW and "4 of 5 checkpoints" in found.reasons[0]
+    assert found.shape is CurveShape.TOO_FEW and "4 of 5 checkpoints" in found.reasons[0]
 
 
 def test_an_unknown_reading_is_as_if_it_had_not_been_taken():
@@ -94,30 +103,34 @@ def test_an_unknown_reading_is_as_if_it_had_not_been_taken():
 
 
 def test_one_outlier_makes_no_u():
-    assert u_shape(curve([5, 5, 5, 0.01, 5, 5, 5])).shape is Shape.NONE
+    assert u_shape(curve([5, 5, 5, 0.01, 5, 5, 5])).shape is CurveShape.NONE
 
 
 def test_a_dead_start_is_the_lowest_there_is():
     found = u_shape(curve([0, *V]))
-    assert (found.shape, found.minimum, found.lowest) == (Shape.NONE, 1, 0)
+    assert (found.shape, found.minimum, found.lowest) == (CurveShape.NONE, 1, 0)
     assert "every gradient is zero there" in found.reasons[0]
 
 
 def test_gradients_that_die_for_a_while_are_a_u_and_at_the_end_are_none():
-    assert u_shape(curve([5, 5, 0, 0, 0, 5, 5])).shape is Shape.U
-    assert u_shape(curve([5, 5, 5, 5, 0, 0, 0])).shape is Shape.NONE
-    assert u_shape(curve([0] * 7)).shape is Shape.NONE
+    assert u_shape(curve([5, 5, 0, 0, 0, 5, 5])).shape is CurveShape.U
+    assert u_shape(curve([5, 5, 5, 5, 0, 0, 0])).shape is CurveShape.NONE
+    assert u_shape(curve([0] * 7)).shape is CurveShape.NONE
 
 
 def test_a_reading_not_told_from_0_can_be_the_lowest_and_understates_the_depth():
-    deep = Curve(range(1, 8), [8, 4, -0.1, -0.1, -0.1, 4, 8], [7, 3, -1, -1, -1, 3, 7], [9, 5, 0.5, 0.5, 0.5, 5, 9])
+    deep = TrainingCurve(
+        range(1, 8), [8, 4, -0.1, -0.1, -0.1, 4, 8], [7, 3, -1, -1, -1, 3, 7], [9, 5, 0.5, 0.5, 0.5, 5, 9]
+    )
     found = u_shape(deep)
-    assert found.shape is Shape.U and found.lowest == pytest.approx(0.5) and found.fall == pytest.approx(np.log(16))
+    assert (
+        found.shape is CurveShape.U and found.lowest == pytest.approx(0.5) and found.fall == pytest.approx(np.log(16))
+    )
 
 
 def test_a_reading_not_told_from_0_is_no_height():
     found = u_shape(with_interval(6, 8, -1, 20))
-    assert found.shape is Shape.NONE and "not told from 0" in found.reasons[0]
+    assert found.shape is CurveShape.NONE and "not told from 0" in found.reasons[0]
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(8, np.nan, np.nan), (-1, -2, -0.5)])
@@ -125,7 +138,7 @@ def test_a_reading_without_an_interval_or_all_below_0_is_left_out(value, low, hi
     changed = with_interval(3, value, low, high)
     kept = np.arange(len(changed.esnr)) != 3
     parts = (changed.updates, changed.esnr, changed.low, changed.high)
-    assert u_shape(changed) == u_shape(Curve(*(part[kept] for part in parts)))
+    assert u_shape(changed) == u_shape(TrainingCurve(*(part[kept] for part in parts)))
 
 
 ratios = st.lists(st.floats(1e-3, 1e3), min_size=5, max_size=14)
@@ -141,9 +154,9 @@ def test_the_unit_of_esnr_changes_no_answer(esnr, error, power):
 
 @given(ratios, errors)
 def test_more_noise_never_makes_a_u_and_much_of_it_makes_none(esnr, error):
-    assert u_shape(curve(esnr, 20.0)).shape is Shape.NONE
-    if u_shape(curve(esnr, error)).shape is Shape.NONE:
-        assert u_shape(curve(esnr, 2 * error)).shape is Shape.NONE
+    assert u_shape(curve(esnr, 20.0)).shape is CurveShape.NONE
+    if u_shape(curve(esnr, error)).shape is CurveShape.NONE:
+        assert u_shape(curve(esnr, 2 * error)).shape is CurveShape.NONE
 
 
 @given(ratios, errors, st.integers(0, 13))
@@ -171,7 +184,7 @@ def test_the_pilots_regions_are_left_when_alignment_has_come():
 def test_without_any_change_there_is_hardly_ever_a_u():
     rng = np.random.default_rng(0)
     drawn = [curve(np.exp(0.2 * rng.normal(size=12)), 0.2) for _ in range(400)]
-    assert np.mean([u_shape(one).shape is Shape.U for one in drawn]) < 0.02
+    assert np.mean([u_shape(one).shape is CurveShape.U for one in drawn]) < 0.02
     assert 0.05 < np.mean([left_biased_region(one) is not None for one in drawn]) < 0.2
 
 

@@ -5,13 +5,18 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from wmel.models.tdmpc2.network import TDMPC2, Shape, Tasks
+from wmel.models.tdmpc2.network import TDMPC2, NetworkShape, Tasks
 
-SMALL = Shape(encoder=16, hidden=24, latent=16, encoder_layers=2, critics=3)
+SMALL = NetworkShape(encoder=16, hidden=24, latent=16, encoder_layers=2, critics=3)
 
 
 def random_network(
-    observation: int = 5, action: int = 2, shape: Shape = SMALL, seed: int = 0, tasks: Tasks | None = None, **settings
+    observation: int = 5,
+    action: int = 2,
+    shape: NetworkShape = SMALL,
+    seed: int = 0,
+    tasks: Tasks | None = None,
+    **settings,
 ) -> TDMPC2:
     """Every weight drawn, zeros and ones of the start among them."""
     generator = torch.Generator().manual_seed(seed)

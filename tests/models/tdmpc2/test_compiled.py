@@ -6,7 +6,7 @@ import torch
 from tests.models.tdmpc2.by_hand import SMALL, random_network
 from wmel.models.tdmpc2.compiled import CompiledEnsemble, CompiledStack, compiled
 from wmel.models.tdmpc2.model import WIDEST, Decoded, TDMPC2Model
-from wmel.models.tdmpc2.network import Shape, Tasks
+from wmel.models.tdmpc2.network import NetworkShape, Tasks
 
 OBSERVATION, ACTION = 5, 2
 
@@ -63,7 +63,7 @@ def test_a_rollout_at_once_is_the_rollout_step_by_step(tasks):
 
 
 def test_wide_networks_and_double_precision_stay_with_torch():
-    wide = Shape(8, WIDEST + 16, 8, 2, 2)
+    wide = NetworkShape(8, WIDEST + 16, 8, 2, 2)
     for own in (networks(shape=wide), networks().double()):
         model = TDMPC2Model(own)
         latents, actions = (

@@ -7,7 +7,7 @@ import torch
 from tests.models.tdmpc2.by_hand import SMALL, layers, mish, random_network, relu, simplices, under
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.layers import expected
-from wmel.models.tdmpc2.network import SIZES, TDMPC2, Shape, Tasks
+from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
 
 OBSERVATION, ACTION = 5, 2
 
@@ -154,7 +154,7 @@ def test_being_asked_changes_no_weight():
 
 def test_a_latent_that_is_no_groups_is_refused():
     with pytest.raises(BadInput, match="groups of 8"):
-        TDMPC2(5, 1, Shape(16, 16, 12, 2, 2))
+        TDMPC2(5, 1, NetworkShape(16, 16, 12, 2, 2))
 
 
 @pytest.mark.parametrize("unknown", [{"activation": "gelu"}, {"latent_norm": "batchnorm"}])

@@ -28,7 +28,7 @@ from wmel.errors import BadInput
 from wmel.machine import limited_to
 from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import ROUND
-from wmel.training.tdmpc2.online import Diverged, Training
+from wmel.training.tdmpc2.online import Diverged, OnlineTraining
 from wmel.training.tdmpc2.resume import FILE, Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
 
@@ -66,7 +66,7 @@ def test_numbers_of_checkpoints_that_are_none_are_refused(count):
 
 def test_every_finished_round_is_kept(whole):
     """As the replay had it, and not the last, which was left early."""
-    training = Training(WORLD, SETTINGS, CPU)
+    training = OnlineTraining(WORLD, SETTINGS, CPU)
     training.run()
     keeper = Keeper(whole)
     assert training.replay.round == 3 and training.replay.step == 3
@@ -91,7 +91,7 @@ def test_a_checkpoint_is_of_exactly_so_many_updates(whole, stop):
     card, model = read_card(folder), restore(folder, WORLD)
     assert card["fit"]["updates_taken"] == stop and card["kept"]["weights"] == f"of update {stop}"
     assert math.isfinite(card["policy_return"]["mean"]) and card["policy_return"]["episodes"] == 64
-    training = Training(WORLD, replace(SETTINGS, updates=stop), CPU)
+    training = OnlineTraining(WORLD, replace(SETTINGS, updates=stop), CPU)
     training.run()
     assert same_weights(model.network.agent.state_dict(), training.learner.network.state_dict())
 

@@ -10,10 +10,10 @@ import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, layers, random_network, simplices, under
 from wmel.errors import BadInput
-from wmel.models.tdmpc2.network import SIZES, TDMPC2, Shape, Tasks
+from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
 from wmel.training.tdmpc2.official import official_network, read_official
 
-ODD = Shape(encoder=20, hidden=28, latent=24, encoder_layers=4, critics=3)
+ODD = NetworkShape(encoder=20, hidden=28, latent=24, encoder_layers=4, critics=3)
 LAYOUTS = ("old", "new", "new with sizes")
 PARTS = ("weight", "bias", "ln.weight", "ln.bias")
 

@@ -11,7 +11,7 @@ from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.environment import Box
 from wmel.errors import BadInput, BadStep
 from wmel.training.tdmpc2.learner import Diverged
-from wmel.training.tdmpc2.online import STARTS, Training
+from wmel.training.tdmpc2.online import STARTS, OnlineTraining
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LENGTH, ENVS = 12, 4
@@ -25,12 +25,12 @@ def swingup(length: int = LENGTH):
 
 def trained(world=None, settings=SHORT):
     """A training that is over, and what it told."""
-    training, moments = Training(world or swingup(), settings, CPU), []
+    training, moments = OnlineTraining(world or swingup(), settings, CPU), []
     training.run(moments.append)
     return training, moments
 
 
-def weights(training: Training) -> torch.Tensor:
+def weights(training: OnlineTraining) -> torch.Tensor:
     return torch.cat([weight.detach().flatten() for weight in training.learner.network.parameters()])
 
 
@@ -116,7 +116,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(cell):
 
 def test_a_training_does_not_depend_on_what_else_is_made():
     alone, _ = trained(settings=replace(SHORT, updates=4))
-    first, second = (Training(swingup(), replace(SHORT, updates=4), CPU) for _ in range(2))
+    first, second = (OnlineTraining(swingup(), replace(SHORT, updates=4), CPU) for _ in range(2))
     first.run()
     second.run()
     assert torch.equal(weights(first), weights(alone)) and torch.equal(weights(second), weights(alone))
@@ -125,12 +125,12 @@ def test_a_training_does_not_depend_on_what_else_is_made():
 @pytest.mark.parametrize("world", ["dmc_cartpole", "maze_toy"])
 def test_levels_are_refused(world):
     with pytest.raises(BadInput, match=f"the actions of {world} are levels"):
-        Training(catalog.environment(world), SHORT, CPU)
+        OnlineTraining(catalog.environment(world), SHORT, CPU)
 
 
 def test_episodes_shorter_than_the_horizon_are_refused():
     with pytest.raises(BadInput, match="shorter than the training horizon 3"):
-        Training(swingup(2), SHORT, CPU)
+        OnlineTraining(swingup(2), SHORT, CPU)
 
 
 class Unrewarded(Wrapped):
@@ -176,7 +176,7 @@ class Indifferent(Wrapped):
 def test_the_best_weights_are_none_that_never_learned():
     settings = replace(SHORT, seed_steps=ENVS * LENGTH, updates=2 * LENGTH)
     world = Indifferent(swingup())
-    untrained = Training(world, settings, CPU).learner.network.state_dict()
+    untrained = OnlineTraining(world, settings, CPU).learner.network.state_dict()
     _, best = trained(world, settings)[0].best()
     assert not all(torch.equal(best[name], value) for name, value in untrained.items())
 
@@ -209,7 +209,7 @@ class Failing(Wrapped):
 def test_a_simulation_that_breaks_ends_the_training_with_the_best_weights():
     """One step asks for the reward, a round seeds, one is rated; then it breaks."""
     settings = replace(SHORT, updates=1000, seed_steps=ENVS * LENGTH, decoder_steps=2)
-    training = Training(Failing(swingup(), 1 + 2 * LENGTH + 3), settings, CPU)
+    training = OnlineTraining(Failing(swingup(), 1 + 2 * LENGTH + 3), settings, CPU)
     with pytest.raises(Diverged, match=r"the simulation broke by update \d+: the simulation diverged"):
         training.run()
     assert training.best()[0] is not None
@@ -221,9 +221,9 @@ def test_before_the_first_update_there_are_no_losses():
 
 
 def test_episodes_begin_anew_before_they_meet_those_a_model_is_measured_on():
-    training = Training(swingup(), SHORT, CPU)
+    training = OnlineTraining(swingup(), SHORT, CPU)
     training.episodes = STARTS - ENVS // 2
     training.run()
-    first = Training(swingup(), SHORT, CPU)
+    first = OnlineTraining(swingup(), SHORT, CPU)
     first.run()
     assert torch.equal(training.replay.observations[0, 0, ENVS // 2], first.replay.observations[0, 0, 0])

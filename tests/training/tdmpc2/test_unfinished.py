@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from wmel.errors import BadInput, CannotWrite
-from wmel.training.tdmpc2.draws import Moment
+from wmel.training.tdmpc2.draws import TrainingMoment
 from wmel.training.tdmpc2.resume import FILE, Unfinished
 
 ASKED = {
@@ -16,7 +16,7 @@ ASKED = {
     "batch": 4,
     "learning_rate": 3e-4,
 }
-CURVE = [Moment(0, 24, 0.125, None, {"total": 0.0}), Moment(6, 48, 1 / 3, 2.5, {"total": 0.1})]
+CURVE = [TrainingMoment(0, 24, 0.125, None, {"total": 0.0}), TrainingMoment(6, 48, 1 / 3, 2.5, {"total": 0.1})]
 
 
 def some(best: float | None = 1 / 3) -> Unfinished:

@@ -28,7 +28,7 @@ STEPS = len(ESTIMATORS) * (ITERATIONS + 2)  # that `progress` counts
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class PanelReading:
     """What one estimator did at one speed."""
 
     name: str
@@ -79,27 +79,27 @@ class Panel:
 
     landscape: Landscape
     angles: np.ndarray
-    readings: tuple[Reading, ...]
+    readings: tuple[PanelReading, ...]
 
     @property
     def speed(self) -> float:
         return self.landscape.speed
 
     @property
-    def first_order(self) -> Reading:
+    def first_order(self) -> PanelReading:
         return next(one for one in self.readings if one.name == FIRST_ORDER.name)
 
     @property
     def seeds(self) -> int:
         return self.readings[0].heights.shape[1]
 
-    def correlation(self, readings: Sequence[Reading] | None = None) -> Estimate:
+    def correlation(self, readings: Sequence[PanelReading] | None = None) -> Estimate:
         """Spearman's, of ESNR per launch and speed of ascent."""
         chosen = self.readings if readings is None else readings
         return spearman([one.mean for one in chosen], [one.speed_of_ascent.value or 0.0 for one in chosen])
 
     @property
-    def without_first_order(self) -> tuple[Reading, ...]:
+    def without_first_order(self) -> tuple[PanelReading, ...]:
         return tuple(one for one in self.readings if one.name != FIRST_ORDER.name)
 
 
@@ -117,7 +117,7 @@ def check(speed: float, seeds: int) -> None:
     require(seeds <= MOST_SEEDS, f"there are at most {MOST_SEEDS} seeds", seeds)
 
 
-def _reading(estimator: Estimator, truth: Landscape, seeds: int, progress: Callable[[float], None]) -> Reading:
+def _reading(estimator: Estimator, truth: Landscape, seeds: int, progress: Callable[[float], None]) -> PanelReading:
     found = estimator.ratios(truth.speed, ANGLES)
     if found.why_undefined:
         raise BadInput(f"{estimator.name} has no ESNR at {truth.speed:g} m/s: {found.why_undefined}")
@@ -125,7 +125,7 @@ def _reading(estimator: Estimator, truth: Landscape, seeds: int, progress: Calla
     literal = estimator.ratios(truth.speed, ANGLES, literal=True, raw_elite_mean=True)
     progress(1)
     climbed = ascents(estimator, truth.speed, seeds, progress)
-    return Reading(
+    return PanelReading(
         estimator.name,
         found.per_observation / found.gradients.rollouts_each,
         float(literal.per_observation.mean()),

@@ -21,14 +21,14 @@ LARGEST = 50.0  # of an exponent: past that a factor says nothing more
 FEWEST_POINTS = 3  # of a run: two checkpoints always go together or against each other
 
 
-class Shape(Enum):
+class CurveShape(Enum):
     U = "U-shape"
     NONE = "no U-shape"
     TOO_FEW = "too few checkpoints"
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class TrainingCurve:
     """One run by one estimator. ESNR 0: every gradient is exactly zero (dead); NaN: unknown, and left out."""
 
     updates: np.ndarray  # [n] rising
@@ -49,7 +49,7 @@ class Curve:
 class UShape:
     """The answer; `reasons` say which conditions failed. Falls and rises are natural logarithms."""
 
-    shape: Shape
+    shape: CurveShape
     reasons: tuple[str, ...] = ()
     minimum: int | None = None  # updates of the lowest checkpoint once smoothed
     lowest: float | None = None  # ESNR there
@@ -72,7 +72,7 @@ class Levels:
     near_zero: np.ndarray  # [m] bool
 
     @classmethod
-    def of(cls, curve: Curve) -> "Levels":
+    def of(cls, curve: TrainingCurve) -> "Levels":
         value, low, high = curve.esnr, curve.low, curve.high
         dead, near_zero = value == 0, (value != 0) & (low <= 0) & (high > 0)
         known = np.isfinite(value) & (dead | near_zero | ((value > 0) & np.isfinite(low) & np.isfinite(high)))
@@ -119,7 +119,7 @@ class Rise:
         return self.change > self.noise
 
 
-def u_shape(curve: Curve) -> UShape:
+def u_shape(curve: TrainingCurve) -> UShape:
     """A U only if smoothed log ESNR falls to its minimum and rises to the last checkpoint, each by more than noise.
 
     Both differences must exceed 2 sqrt(SE^2 + SE^2), and 2 checkpoints must lie on either side of the minimum.
@@ -127,7 +127,9 @@ def u_shape(curve: Curve) -> UShape:
     levels = Levels.of(curve).smoothed
     count = len(levels.values)
     if count < FEWEST:
-        return UShape(Shape.TOO_FEW, (f"{count} of {len(curve.esnr)} checkpoints have an ESNR, {FEWEST} are needed",))
+        return UShape(
+            CurveShape.TOO_FEW, (f"{count} of {len(curve.esnr)} checkpoints have an ESNR, {FEWEST} are needed",)
+        )
     least = int(np.argmin(levels.values))
     minimum, lowest = int(levels.updates[least]), float(np.exp(levels.values[least]))
     reasons = []
@@ -144,10 +146,10 @@ def u_shape(curve: Curve) -> UShape:
         rise = levels.rise(least, count - 1)
         reasons += [] if rise.is_real else [f"its rise from {minimum} updates to the last is {rise.words}"]
     changes = (None if one is None else one.change for one in (fall, rise))
-    return UShape(Shape.NONE if reasons else Shape.U, tuple(reasons), minimum, lowest, *changes)
+    return UShape(CurveShape.NONE if reasons else CurveShape.U, tuple(reasons), minimum, lowest, *changes)
 
 
-def left_biased_region(curve: Curve) -> int | None:
+def left_biased_region(curve: TrainingCurve) -> int | None:
     """The online rule: updates at which ESNR is above its minimum so far for the second checkpoint in a row.
 
     Above by two standard errors of the difference; nothing is smoothed and nothing later is looked at. Dead checkpoints

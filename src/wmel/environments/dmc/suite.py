@@ -16,7 +16,7 @@ from absl import logging
 from wmel.control_suite import NEEDS_GRAPHICS
 from wmel.environments.dmc.formula import Formula, Rows
 from wmel.environments.dmc.formulas import formula_for
-from wmel.environments.model_constants import Unchanged, copied_fields, differing
+from wmel.environments.model_constants import UnchangedConstants, copied_fields, differing
 from wmel.environments.mujoco_batch import MujocoBatch
 from wmel.environments.mujoco_rows import RowLayout
 from wmel.errors import MissingExtra
@@ -38,7 +38,7 @@ class SuiteTask:
     environment: Any
     batch: MujocoBatch
     formula: Formula | None
-    unchanged: Unchanged  # but for its constants, the model a reset leaves
+    unchanged: UnchangedConstants  # but for its constants, the model a reset leaves
 
     def reset(self, seed: int) -> np.ndarray:
         """A start row [S], equal to that of an environment loaded with this task seed."""
@@ -123,7 +123,7 @@ def suite_task(name: str) -> SuiteTask:
     formula = formula_for(name, model)
     layout = RowLayout(model, differing(seen), formula.sensors if formula is not None else ())
     substeps = round(environment.control_timestep() / model.opt.timestep)
-    unchanged = Unchanged.but_for(layout.constants, model)
+    unchanged = UnchangedConstants.but_for(layout.constants, model)
     return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, unchanged)
 
 

@@ -13,7 +13,7 @@ LOWEST_LOG, LOG_RANGE = -10.0, 12.0  # of the policy's deviation
 
 
 @dataclass(frozen=True)
-class Shape:
+class NetworkShape:
     """How wide and how many."""
 
     encoder: int
@@ -24,11 +24,11 @@ class Shape:
 
 
 SIZES = {
-    1: Shape(256, 384, 128, 2, 2),
-    5: Shape(256, 512, 512, 2, 5),
-    19: Shape(1024, 1024, 768, 3, 5),
-    48: Shape(1792, 1792, 768, 4, 5),
-    317: Shape(4096, 4096, 1376, 5, 8),
+    1: NetworkShape(256, 384, 128, 2, 2),
+    5: NetworkShape(256, 512, 512, 2, 5),
+    19: NetworkShape(1024, 1024, 768, 3, 5),
+    48: NetworkShape(1792, 1792, 768, 4, 5),
+    317: NetworkShape(4096, 4096, 1376, 5, 8),
 }
 
 
@@ -49,7 +49,7 @@ class TDMPC2(nn.Module):
         self,
         observation: int,
         action: int,
-        shape: Shape,
+        shape: NetworkShape,
         activation: Activation = "mish",
         latent_norm: LatentNorm = "simnorm",
         tasks: Tasks | None = None,

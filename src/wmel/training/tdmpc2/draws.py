@@ -8,7 +8,7 @@ import torch
 
 
 @dataclass(frozen=True)
-class Moment:
+class TrainingMoment:
     """After so many updates."""
 
     updates: int

@@ -15,7 +15,7 @@ from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.parts import plain
-from wmel.training.tdmpc2.draws import Draws, Moment
+from wmel.training.tdmpc2.draws import Draws, TrainingMoment
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
 BATCH, LEARNING_RATE = 256, 1e-3  # the documents'
@@ -117,7 +117,7 @@ def card_of_tdmpc2(
     returns: np.ndarray | None,
     updates: int,
     steps: int,
-    curve: list[Moment],
+    curve: list[TrainingMoment],
     diverged: str | None = None,
     without: tuple[str, ...] = (),
 ) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.machine import limited_to
 from wmel.models.tdmpc2.layers import BINS
-from wmel.models.tdmpc2.network import SIZES, TDMPC2, Shape, Tasks
+from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
 from wmel.training.tdmpc2.online import rewarded_actions
 from wmel.training.tdmpc2.replay import enough_memory
 from wmel.training.tdmpc2.train import measured
@@ -89,7 +89,7 @@ def _sized(weights: Mapping[str, Tensor], name: str) -> TDMPC2:
         known = 0 if several is None else several.width
         latent, hidden = weights["dynamics.2.weight"].shape
         width, seen = weights["encoder.0.weight"].shape
-        shape = Shape(width, hidden, latent, layers, weights["critics.layers.0.weight"].shape[0])
+        shape = NetworkShape(width, hidden, latent, layers, weights["critics.layers.0.weight"].shape[0])
         action = weights["dynamics.0.weight"].shape[1] - latent - known
         bins = weights["reward.2.weight"].shape[0]
     except KeyError as error:

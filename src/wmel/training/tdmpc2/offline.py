@@ -14,7 +14,7 @@ from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import current
 from wmel.training.stored_episodes import Episodes
-from wmel.training.tdmpc2.draws import Draws, Moment
+from wmel.training.tdmpc2.draws import Draws, TrainingMoment
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
 from wmel.training.tdmpc2.learner import Diverged, Learner, Updates, no_number
 from wmel.training.tdmpc2.replay import Replay, enough_memory, prefixed, under
@@ -38,12 +38,12 @@ class OfflineTraining:
         self.learner = Learner(network, settings, discount_of(self.length), capturable=device.type == "cuda")
         arrays = episodes.observations, episodes.actions, episodes.rewards
         self.updates = Updates(self.learner, Replay.of(*arrays, settings.horizon, device))
-        self.curve: list[Moment] = []
+        self.curve: list[TrainingMoment] = []
         self.sound = 0, self._weights()  # updates, and the weights after them
 
     def run(
         self,
-        tell: Callable[[Moment], None] = lambda moment: None,
+        tell: Callable[[TrainingMoment], None] = lambda moment: None,
         stops: tuple[int, ...] = (),
         reached: Callable[[], None] = lambda: None,
         advance: Callable[[int], None] = lambda updates: None,
@@ -61,7 +61,7 @@ class OfflineTraining:
             if self.learner.broken.item() > 0:
                 raise no_number(wanted, losses)
             self.sound = wanted, self._weights()
-            moment = Moment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
+            moment = TrainingMoment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
             if wanted in stops:
                 reached()
             if wanted % UPDATES_BETWEEN_LOOKS == 0 or wanted == last:
@@ -121,7 +121,7 @@ def train_tdmpc2_offline(
     episodes: Episodes,
     settings: TDMPC2Trainer,
     device: torch.device,
-    tell: Callable[[Moment], None] = lambda moment: None,
+    tell: Callable[[TrainingMoment], None] = lambda moment: None,
     keeper: Keeper | None = None,
     advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
@@ -139,13 +139,13 @@ def train_tdmpc2_offline(
 
 
 def _run_kept(
-    training: OfflineTraining, keeper: Keeper, tell: Callable[[Moment], None], advance: Callable[[int], None]
+    training: OfflineTraining, keeper: Keeper, tell: Callable[[TrainingMoment], None], advance: Callable[[int], None]
 ) -> None:
     asked: dict[str, Any] = {"data": training.episodes.sha256, **training.settings.learning}
     asked["checkpoints"] = keeper.checkpoints
     keeper.take_up(asked, training.go_on)
 
-    def told(moment: Moment) -> None:
+    def told(moment: TrainingMoment) -> None:
         keeper.note(lambda: training.unfinished(asked))
         tell(moment)
 

@@ -15,7 +15,7 @@ from wmel.errors import BadInput, BadStep
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.data import TRAINING, gives_reward
-from wmel.training.tdmpc2.draws import Draws, Moment
+from wmel.training.tdmpc2.draws import Draws, TrainingMoment
 from wmel.training.tdmpc2.learner import Diverged, Learner, Updates, no_number
 from wmel.training.tdmpc2.replay import Replay, prefixed, under
 from wmel.training.tdmpc2.resume import Unfinished
@@ -56,7 +56,7 @@ def played(environment: Environment, networks: Decoded, seeds: np.ndarray) -> Pl
     return Played(*(np.stack(part, axis=1) for part in (seen, acted, earned)))
 
 
-class Training:
+class OnlineTraining:
     """Environments, replay and learner; `run` goes on until the updates asked for are done."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Training:
         self.replay = Replay.blank(*size, width, self.space.width, settings.horizon, device)
         self.middle = torch.as_tensor((self.space.low + self.space.high) / 2, device=device)
         self.reach = torch.as_tensor((self.space.high - self.space.low) / 2, device=device)
-        self.episodes, self.curve = 0, list[Moment]()
+        self.episodes, self.curve = 0, list[TrainingMoment]()
         self._stops = stops  # updates after which something is done with the weights as they are
         self._updates = Updates(self.learner, self.replay)
         self._best: tuple[float, dict[str, torch.Tensor]] | None = None
@@ -88,7 +88,7 @@ class Training:
 
     def run(
         self,
-        tell: Callable[[Moment], None] = lambda moment: None,
+        tell: Callable[[TrainingMoment], None] = lambda moment: None,
         reached: Callable[[], None] = lambda: None,
         advance: Callable[[int], None] = lambda updates: None,
     ) -> None:
@@ -110,7 +110,7 @@ class Training:
                 self._rate(mean)
             losses = self.learner.named_losses() if self.updates else {}
             seconds = time.perf_counter() - begin
-            self.curve.append(Moment(self.updates, self.transitions, seconds, mean, losses))
+            self.curve.append(TrainingMoment(self.updates, self.transitions, seconds, mean, losses))
             tell(self.curve[-1])
 
     def unfinished(self, asked: dict[str, Any]) -> Unfinished:

@@ -16,7 +16,7 @@ from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
 from wmel.training.checkpoints import CARD, remove, remove_checkpoint, write_checkpoint, write_tensors
 from wmel.training.stored_episodes import EpisodesFolder
-from wmel.training.tdmpc2.draws import Moment
+from wmel.training.tdmpc2.draws import TrainingMoment
 from wmel.training.tdmpc2.finish import stored_weights
 
 FILE = "unfinished.safetensors"
@@ -35,7 +35,7 @@ class Unfinished:
     episodes: int
     rounds: int  # of episodes that were played to their end
     best_return: float | None
-    curve: list[Moment] = field(default_factory=list)
+    curve: list[TrainingMoment] = field(default_factory=list)
 
     def write(self, folder: Path) -> None:
         """In place of what was there before."""
@@ -64,7 +64,7 @@ class Unfinished:
             with safe_open(path, framework="pt") as file:
                 said, names = json.loads(file.metadata()["unfinished"]), list(file.keys())
                 tensors = {name: file.get_tensor(name) for name in names}
-            said["curve"] = [Moment(**moment) for moment in said["curve"]]
+            said["curve"] = [TrainingMoment(**moment) for moment in said["curve"]]
             made = cls(tensors=tensors, **said)
             made._check()
             differing = next((name for name in asked if made.asked.get(name) != asked[name]), None)

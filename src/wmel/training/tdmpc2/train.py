@@ -15,10 +15,10 @@ from wmel.machine import limited_to
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import check_action_repeat, current, trained_for
 from wmel.training.data import TRAINING
-from wmel.training.tdmpc2.draws import Moment
+from wmel.training.tdmpc2.draws import TrainingMoment
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
 from wmel.training.tdmpc2.learner import Diverged
-from wmel.training.tdmpc2.online import STARTS, Training, played
+from wmel.training.tdmpc2.online import STARTS, OnlineTraining, played
 from wmel.training.tdmpc2.replay import enough_memory
 from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
@@ -31,7 +31,7 @@ def train_tdmpc2(
     environment: Environment,
     settings: TDMPC2Trainer,
     device: torch.device,
-    tell: Callable[[Moment], None] = lambda moment: None,
+    tell: Callable[[TrainingMoment], None] = lambda moment: None,
     keeper: Keeper | None = None,
     advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
@@ -43,7 +43,7 @@ def train_tdmpc2(
     """
     with limited_to(settings.threads), current(device), enough_memory(settings):
         stops = () if keeper is None else keeper.stops(settings.updates)
-        training = Training(environment, settings, device, stops)
+        training = OnlineTraining(environment, settings, device, stops)
         told = tell if keeper is None else _kept(training, keeper, tell)
         try:
             training.run(
@@ -57,14 +57,16 @@ def train_tdmpc2(
         return _best(training, None)
 
 
-def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) -> Callable[[Moment], None]:
+def _kept(
+    training: OnlineTraining, keeper: Keeper, tell: Callable[[TrainingMoment], None]
+) -> Callable[[TrainingMoment], None]:
     """Take up what a keeper has of an unfinished training; then, when a round ends, keep it and tell of it."""
     described = _described(training.environment)
     asked = {**described, **training.settings.learning, "checkpoints": keeper.checkpoints}
     if not keeper.take_up(asked, lambda start: training.go_on(start, keeper.episodes.round)):
         keeper.episodes.begin(described)
 
-    def told(moment: Moment) -> None:
+    def told(moment: TrainingMoment) -> None:
         replay = training.replay
         if replay.step == replay.length:
             keeper.episodes.add(replay.round, *replay.taken(replay.round))
@@ -74,17 +76,19 @@ def _kept(training: Training, keeper: Keeper, tell: Callable[[Moment], None]) ->
     return told
 
 
-def _best(training: Training, diverged: str | None) -> Trained:
+def _best(training: OnlineTraining, diverged: str | None) -> Trained:
     best, weights = training.best()
     return _finished(training, weights, {"weights": LAST if best is None else BEST, "return": best}, diverged)
 
 
-def _now(training: Training) -> Trained:
+def _now(training: OnlineTraining) -> Trained:
     weights = {name: value.clone() for name, value in training.learner.network.state_dict().items()}
     return _finished(training, weights, {"weights": f"of update {training.updates}", "return": None}, None)
 
 
-def _finished(training: Training, weights: dict[str, Tensor], kept: dict[str, Any], diverged: str | None) -> Trained:
+def _finished(
+    training: OnlineTraining, weights: dict[str, Tensor], kept: dict[str, Any], diverged: str | None
+) -> Trained:
     """Weights of a training with a decoder, and their card."""
     return measured(
         training.environment,

@@ -13,7 +13,7 @@ from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 if TYPE_CHECKING:
     from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
-    from wmel.training.tdmpc2.draws import Moment
+    from wmel.training.tdmpc2.draws import TrainingMoment
 
 MOST_SEED = 10**9  # the seeds of episodes are made of it
 MOST_CHECKPOINTS = 10_000
@@ -135,12 +135,12 @@ class TDMPC2Trainer:
         from wmel.training.checkpoints import usable_device
         from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.offline import OfflineTraining
-        from wmel.training.tdmpc2.online import Training
+        from wmel.training.tdmpc2.online import OnlineTraining
 
         short, device = replace(self, updates=updates), usable_device(self.device)
         begin = time.perf_counter()
         if self.data is None:
-            Training(environment, short, device, ()).run()
+            OnlineTraining(environment, short, device, ()).run()
         else:
             OfflineTraining(EpisodesFolder(Path(self.data)).read(), short, device).run()
         return time.perf_counter() - begin
@@ -188,7 +188,7 @@ class TDMPC2Trainer:
         return cls(described["size"], described["activation"], described["latent_norm"])
 
 
-def _words(moment: "Moment", wanted: int) -> str:
+def _words(moment: "TrainingMoment", wanted: int) -> str:
     returned = "" if moment.mean_return is None else f"return {moment.mean_return:.1f}, "
     losses = ", ".join(f"{name} {value:.3g}" for name, value in moment.losses.items())
     rate = moment.updates / moment.seconds if moment.seconds > 0 else 0.0
