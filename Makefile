@@ -26,7 +26,7 @@ test: .venv/all.stamp  ## every test but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: .venv/all.stamp browser  ## the tests that take long or install something
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow --durations=10
 
 browser:  ## Debian's chromium, for the tests that open a report
 	@command -v chromium >/dev/null || apt-get install -y -qq chromium >/dev/null 2>&1 || \

@@ -23,7 +23,7 @@ def test_the_toy_writes_its_page_and_its_table_and_prints_the_same(wmel_command,
 def test_quiet_prints_nothing(wmel_command, tmp_path):
     done = wmel_command("esnr", "toy", "--output", str(tmp_path), "--speeds", "4.5", "--seeds", "1", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["toy.html", "toy.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["toy.html", "toy.json", "toy.md"]
 
 
 @pytest.mark.parametrize(
