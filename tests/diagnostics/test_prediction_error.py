@@ -76,3 +76,10 @@ def test_what_cannot_be_read_is_refused(settings, value):
     world = wmel.environment("dmc_cartpole")
     with pytest.raises(BadInput, match=value):
         PredictionErrorDiagnostic(**{"episode_steps": 20, **settings}).check(world, None, None)
+
+
+def test_a_model_that_diverges_has_no_error_rather_than_a_wrong_one():
+    world = wmel.environment("dmc:cartpole-swingup")
+    rows = read(StateReader(world, np.inf), world)
+    assert [row["rmse"] for row in rows] == [None] * 4 and rows[0]["relative"] is None
+    assert "n/a" in PredictionErrorDiagnostic.describe({"rows": rows})

@@ -54,7 +54,7 @@ def list_parts(
         elif ":" in name:
             _print_settings(name, _registry_of(name), env, as_json=json)
         else:
-            known = [*CATALOGUE, *parts] if names and len(names) == 1 else CATALOGUE
+            known = [*CATALOGUE, *PRESETS, *parts] if names and len(names) == 1 else CATALOGUE
             words = nearest(name, known).partition(" known:")[0]
             raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(CATALOGUE)}")
 

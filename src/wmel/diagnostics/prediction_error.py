@@ -62,30 +62,31 @@ class PredictionErrorDiagnostic:
         progress: Callable[[float], None] = lambda share: None,
     ) -> dict[str, Any]:
         """The errors of one model, or of the oracle where it is None, as JSON."""
-        met = _meetings(environment, replace(self, source=policy_shares(self.source)), seed)
+        segments = _collect_segments(environment, replace(self, source=policy_shares(self.source)), seed)
         predictor = Oracle(environment) if model is None else adapted_model(model)[1]
-        squares = np.square(_predicted(environment, predictor, met) - met.after).mean(axis=2)  # [M,H]
-        still = np.square(met.percept.observation[:, None] - met.after).mean(axis=2)
+        squares = np.square(_predicted(environment, predictor, segments) - segments.after).mean(axis=2)  # [M,H]
+        unchanged = np.square(segments.percept.observation[:, None] - segments.after).mean(axis=2)
         progress(1.0)
         label = ORACLE if model is None else name
         rows = [
-            {"model": label, "steps_ahead": step + 1, **_error(squares[:, step], met.episode),
-             "relative": _ratio(squares[:, step], still[:, step])}
+            {"model": label, "steps_ahead": step + 1, **_error(squares[:, step], segments.episode),
+             "relative": _ratio(squares[:, step], unchanged[:, step])}
             for step in range(self.steps)
         ]  # fmt: skip
-        told = f"{len(squares)} states of {EPISODES} fresh episodes of {mixture_label(self.source)}"
-        return {"environment": environment.spec.name, "source": told, "rows": rows}
+        source_words = f"{len(squares)} states of {EPISODES} fresh episodes of {mixture_label(self.source)}"
+        return {"environment": environment.spec.name, "source": source_words, "rows": rows}
 
     @staticmethod
     def describe(data: dict[str, Any]) -> str:
         """What a reading came to, in a few words."""
         first, last = data["rows"][0], data["rows"][-1]
-        return f"rmse {first['rmse']:.3g} after one step, {last['rmse']:.3g} after {last['steps_ahead']}"
+        early, late = ("n/a" if one["rmse"] is None else f"{one['rmse']:.3g}" for one in (first, last))
+        return f"rmse {early} after one step, {late} after {last['steps_ahead']}"
 
 
 @dataclass(frozen=True, eq=False)
-class _Meetings:
-    """Starts, the actions then taken, and the observations that followed."""
+class _Segments:
+    """Pieces of episodes: a start, the actions that were taken from there, and the observations that followed."""
 
     percept: Percept  # of the starts [M]
     episode: np.ndarray  # [M]
@@ -94,7 +95,7 @@ class _Meetings:
 
 
 @lru_cache(4)
-def _meetings(environment: Any, settings: PredictionErrorDiagnostic, seed: int) -> _Meetings:
+def _collect_segments(environment: Any, settings: PredictionErrorDiagnostic, seed: int) -> _Segments:
     """Starts spread evenly over fresh episodes and over the time of each."""
     policy = exploration(environment, settings.source, settings.epsilon)
     length = min(settings.episode_steps, environment.spec.max_steps)
@@ -114,12 +115,12 @@ def _meetings(environment: Any, settings: PredictionErrorDiagnostic, seed: int) 
     percept = Percept(environment.observe(states), environment.goals(states), states, last, length - at)
     ahead = at[:, None] + np.arange(settings.steps)
     taken, reached = (arrays[kind][episode[:, None], ahead] for kind in ("actions", "next_observations"))
-    return _Meetings(percept, episode, taken, reached)
+    return _Segments(percept, episode, taken, reached)
 
 
-def _predicted(environment: Any, model: Any, met: _Meetings) -> np.ndarray:
+def _predicted(environment: Any, model: Any, segments: _Segments) -> np.ndarray:
     """The model's observations [M,H,O] under the actions that were taken."""
-    space, seen, actions = environment.spec.actions, met.percept.visible_to(model.spec.reads), met.actions
+    space, seen, actions = environment.spec.actions, segments.percept.visible_to(model.spec.reads), segments.actions
     if isinstance(space, Finite):  # which action it was, by its values
         levels = to_numpy(space.as_values(np.arange(space.count)[:, None]))
         actions = np.abs(actions[..., None, :] - levels).sum(-1).argmin(-1)[..., None].astype(space.dtype)
@@ -129,14 +130,18 @@ def _predicted(environment: Any, model: Any, met: _Meetings) -> np.ndarray:
     return to_numpy(decoded(model, rollout(model, latents, inputs)))[:, 1:].astype(np.float64)
 
 
-def _error(squares: np.ndarray, episode: np.ndarray) -> dict[str, float]:
-    """Root mean squared error with a 95% interval by t over episodes."""
+def _error(squares: np.ndarray, episode: np.ndarray) -> dict[str, float | None]:
+    """Root mean squared error with a 95% interval by t over episodes; None where a prediction is not finite."""
+    if not np.isfinite(squares).all():
+        return dict.fromkeys(("rmse", "low", "high"))
     by_episode = np.bincount(episode, squares) / np.bincount(episode)
     centre = float(by_episode.mean())
     half = t_quantile(len(by_episode) - 1, 0.95) * float(by_episode.std(ddof=1)) / len(by_episode) ** 0.5
     return {"rmse": centre**0.5, "low": max(0.0, centre - half) ** 0.5, "high": (centre + half) ** 0.5}
 
 
-def _ratio(squares: np.ndarray, still: np.ndarray) -> float | None:
+def _ratio(squares: np.ndarray, unchanged: np.ndarray) -> float | None:
     """The error as a share of that of predicting no change at all; None where nothing changes."""
-    return None if not still.any() else float((squares.mean() / still.mean()) ** 0.5)
+    if not unchanged.any() or not np.isfinite(squares).all():
+        return None
+    return float((squares.mean() / unchanged.mean()) ** 0.5)
