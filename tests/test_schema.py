@@ -36,3 +36,20 @@ def test_a_missing_column_is_refused():
 def test_columns_of_two_lengths_are_refused():
     with pytest.raises(BadInput, match="one length"):
         EpisodeTable({**blank_columns(2), "steps": np.zeros(3, int)})
+
+
+def test_runs_differ_in_a_setting_both_have_and_not_in_one_that_came_later():
+    from dataclasses import replace
+
+    import wmel
+
+    run = wmel.run("maze_toy", "cem", episodes=1, horizon=4, quiet=True).run
+    planner = dict(run.policy_settings["planner"])
+
+    def planned(settings):
+        return replace(run, policy_settings={**run.policy_settings, "planner": settings})
+
+    earlier = {name: value for name, value in planner.items() if name != "min_deviation"}
+    assert planned(earlier).differences(run) == {}
+    other = {**planner, "candidates": planner["candidates"] + 1}
+    assert planned(other).differences(run) == {"planner": (other, planner)}
