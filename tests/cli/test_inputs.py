@@ -72,7 +72,7 @@ def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, model
     assert done.returncode == 0, done.stderr
     named = {arm: json.loads((models / f"both/{arm}.json").read_text())["metadata"]["model"] for arm in ("td", "mlp")}
     assert named == {"td": "tdmpc2-decoded", "mlp": "mlp"}
-    assert "plans scored by task-reward" in done.stdout
+    assert "objective: task-reward" in done.stdout
 
 
 def test_a_checkpoint_given_by_its_card_has_the_choice_too(models):

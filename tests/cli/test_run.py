@@ -145,7 +145,7 @@ def test_a_model_in_the_current_folder_is_planned_with(wmel_command, tmp_path):
     line = "run --policy random-shooting --candidates 20 --model own:open_field --episodes 3 --out r.json"
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "random-shooting on open_field" in done.stdout
+    assert "model: open_field; planner: random-shooting" in done.stdout
     assert json.loads((tmp_path / "r.json").read_text())["metadata"]["policy_reads"] == "observation"
 
 
@@ -201,7 +201,7 @@ def test_a_control_task_from_the_command_line_to_a_record_and_its_steps(wmel_com
         assert entry["return"] == pytest.approx(sum(entry["rewards"]))
         in_a_row = np.convolve(steps["rewards"][row] >= 0.01, np.ones(3), "valid") == 3
         assert entry["success"] == in_a_row.any()
-    assert "one fixed start" in done.stdout
+    assert "starts: one fixed state" in done.stdout
 
 
 def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_command, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_markdown import to_markdown_study
-from wmel.reports.study_words import gap_sentence, setting_words
+from wmel.reports.study_words import describe_comparison, gap_sentence
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +51,20 @@ def test_a_criterion_put_in_place_of_the_studys_own_is_said(text):
 
 
 def test_a_setting_is_one_line_that_names_what_the_arms_share():
-    said = setting_words(study().comparisons[0])
-    for fact in ("maze_toy", "start: task", "cem (plan horizon 5", "goal_distance", "perturbation: none"):
+    said = describe_comparison(study().comparisons[0])
+    for fact in ("environment: maze_toy", "starts: sampled from the task", "planner: cem", "goal_distance"):
         assert fact in said
-    for fact in ("success: distance<=0", "stop: at success", "seeds: 0, 1", "episodes: 40", "swept plan_horizon: 5"):
+    for fact in ("success: distance<=0", "seeds: 0, 1", "episodes: 40", "swept plan_horizon: 5"):
         assert fact in said
     assert "\n" not in said
+    assert "perturbation" not in said and "stop" not in said  # as usual, so not named
+    assert "model" not in said  # arms differ in it
 
 
 def test_many_seeds_are_named_by_their_ends():
     first = study().comparisons[0]
     setting = first.setting.model_copy(update={"seeds": list(range(20))})
-    assert "seeds: 0 to 19;" in setting_words(first.model_copy(update={"setting": setting}))
+    assert "seeds: 0 to 19;" in describe_comparison(first.model_copy(update={"setting": setting}))
 
 
 def test_what_is_undefined_says_n_a_and_why(text):

@@ -161,12 +161,17 @@ def _figure(trainings: Sequence[TrainingReadings]) -> Any:
 
 def _lines(trainings: Sequence[TrainingReadings]) -> list[str]:
     """The tables, and what may be said."""
-    from wmel.reports.over_training_words import correlation_table, setting_words, training_sentences, training_table
+    from wmel.reports.over_training_words import (
+        correlation_table,
+        describe_trainings,
+        training_sentences,
+        training_table,
+    )
 
     tables = [
         line for shown in (training_table(trainings), correlation_table(trainings)) for line in table_lines(shown)
     ]
-    return [setting_words(trainings), *tables, *training_sentences(trainings)]
+    return [describe_trainings(trainings), *tables, *training_sentences(trainings)]
 
 
 KEYS = ("run", "updates")

@@ -61,9 +61,9 @@ def _result(panels: Sequence[Any]) -> Result:
     with plotly_needed():
         from wmel.reports.toy_page import to_markdown_toy, toy_page
     from wmel.reports.toy_record import toy_record
-    from wmel.reports.toy_words import setting_words, shape_words, toy_sentences, toy_table
+    from wmel.reports.toy_words import describe_panels, shape_words, toy_sentences, toy_table
 
-    lines = [setting_words(panels)]
+    lines = [describe_panels(panels)]
     for one in panels:
         shown = toy_table(one)
         lines += [f"\n{shown.caption}", *table_lines(shown), *toy_sentences(one)]

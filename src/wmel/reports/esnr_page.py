@@ -4,7 +4,7 @@ from html import escape
 
 from wmel.reports.document import Section, document, plotly_needed
 from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.esnr_words import difference_table, esnr_sentences, esnr_table, setting_words
+from wmel.reports.esnr_words import describe_readings, difference_table, esnr_sentences, esnr_table
 from wmel.reports.markdown_tables import markdown_list, markdown_table, plain
 from wmel.reports.page_tables import html_list, html_table
 
@@ -28,7 +28,7 @@ def esnr_page(record: EsnrRecord) -> str:
         Section("states-title", "State by state", figures=scattered),
         Section("differences", "Differences between models", html_table(difference_table(record))),
     ]
-    header = f'<p class="quiet">{escape(setting_words(record))}</p>'
+    header = f'<p class="quiet">{escape(describe_readings(record))}</p>'
     return document(title, header, sections, f"wmel {record.wmel_version}, {record.generated_at.isoformat()}")
 
 
@@ -36,7 +36,7 @@ def to_markdown_esnr(record: EsnrRecord) -> str:
     """The tables and sentences."""
     parts = [
         f"# ESNR in {plain(record.environment)}",
-        plain(setting_words(record)),
+        plain(describe_readings(record)),
         *markdown_table(esnr_table(record)),
         *markdown_table(difference_table(record)),
         markdown_list(esnr_sentences(record)),

@@ -45,7 +45,7 @@ def esnr_sentences(record: EsnrRecord) -> list[str]:
     return [*told, *_caveats(record.readings)]
 
 
-def setting_words(record: EsnrRecord) -> str:
+def describe_readings(record: EsnrRecord) -> str:
     """Where, by what score and around what the models were asked."""
     settings = record.readings[0].settings
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""

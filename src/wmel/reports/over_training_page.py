@@ -6,7 +6,7 @@ from html import escape
 from wmel.reports.document import Section, document, plotly_needed
 from wmel.reports.markdown_tables import markdown_list, markdown_table, plain
 from wmel.reports.over_training_curves import TrainingReadings
-from wmel.reports.over_training_words import correlation_table, setting_words, training_sentences, training_table
+from wmel.reports.over_training_words import correlation_table, describe_trainings, training_sentences, training_table
 from wmel.reports.page_tables import html_list, html_table
 from wmel.reports.records import stamp
 
@@ -35,7 +35,7 @@ def over_training_page(trainings: Sequence[TrainingReadings]) -> str:
         Section("beside", "Beside it", html_table(correlation_table(trainings)), beside),
         Section("numbers", "Numbers", html_table(training_table(trainings))),
     ]
-    header = f'<p class="quiet">{escape(setting_words(trainings))}</p>'
+    header = f'<p class="quiet">{escape(describe_trainings(trainings))}</p>'
     return document(_title(trainings), header, sections, _stamp())
 
 
@@ -43,7 +43,7 @@ def to_markdown_over_training(trainings: Sequence[TrainingReadings]) -> str:
     """The same sentences and tables."""
     parts = [
         f"# {plain(_title(trainings))}",
-        plain(setting_words(trainings)),
+        plain(describe_trainings(trainings)),
         markdown_list(training_sentences(trainings)),
         *markdown_table(training_table(trainings)),
         *markdown_table(correlation_table(trainings)),

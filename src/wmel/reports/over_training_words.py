@@ -66,10 +66,10 @@ def answer_words(trainings: Sequence[TrainingReadings]) -> str:
     return f"ESNR falls and rises again over training in {environment} in {', '.join(counts)}."
 
 
-def setting_words(trainings: Sequence[TrainingReadings]) -> str:
+def describe_trainings(trainings: Sequence[TrainingReadings]) -> str:
     """Where and how the checkpoints were asked."""
     first = next(iter(trainings[0].records.values()))
-    return f"{esnr_words.setting_words(first)}; noise drawn anew at every checkpoint"
+    return f"{esnr_words.describe_readings(first)}; noise drawn anew at every checkpoint"
 
 
 def _verdict(curve: TrainingCurve) -> str:

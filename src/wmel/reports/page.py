@@ -9,7 +9,7 @@ from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps, tally
 from wmel.reports.study_readings import readings_tables
 from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
-from wmel.reports.study_words import gap_sentence, setting_words, size_words
+from wmel.reports.study_words import describe_comparison, gap_sentence, size_words
 
 FEW = 12  # so many sentences or comparisons are shown unfolded
 
@@ -68,5 +68,5 @@ def _legend(record: StudyRecord) -> str:
 def _comparison(comparison: ComparisonEntry) -> str:
     tables = html_table(arms_table(comparison)) + html_table(gaps_table(comparison))
     reasons = html_list(verdict_reasons(comparison)) or "<p>No gap was measured here.</p>"
-    setting = f'<p class="quiet">{escape(setting_words(comparison))}</p>'
+    setting = f'<p class="quiet">{escape(describe_comparison(comparison))}</p>'
     return f"<details><summary>{escape(comparison.name)}</summary>{setting}{tables}{reasons}</details>"

@@ -8,7 +8,7 @@ from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import tally
 from wmel.reports.study_readings import readings_tables
 from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
-from wmel.reports.study_words import setting_words, size_words
+from wmel.reports.study_words import describe_comparison, size_words
 
 
 def to_markdown_study(record: StudyRecord) -> str:
@@ -33,7 +33,11 @@ def _titled(table: StudyTable) -> list[str]:
 
 
 def _comparison(comparison: ComparisonEntry) -> list[str]:
-    blocks = [f"## {plain(comparison.name)}", plain(setting_words(comparison)), *markdown_table(arms_table(comparison))]
+    blocks = [
+        f"## {plain(comparison.name)}",
+        plain(describe_comparison(comparison)),
+        *markdown_table(arms_table(comparison)),
+    ]
     if not comparison.gaps:
         return [*blocks, "No gap was measured here."]
     return [*blocks, *markdown_table(gaps_table(comparison)), "Verdicts:", markdown_list(verdict_reasons(comparison))]

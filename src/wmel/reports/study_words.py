@@ -1,14 +1,12 @@
 """What a study says in words: how much was run, each setting in a line, and what each gap may be taken to mean."""
 
-from collections.abc import Sequence
-
 from wmel.analysis.verdict import Label, shown
+from wmel.contract.labels import label_words
 from wmel.reports.entries import estimate_from
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap
-from wmel.reports.words import part_words
+from wmel.reports.words import describe_setting
 
-LISTED = 6  # more seeds than this are not named one by one
 ALPHA = 0.05
 MEANING = {
     Label.MODEL_BOTTLENECK: "planning succeeds less often on this model than on the true dynamics",
@@ -37,33 +35,12 @@ def size_words(record: StudyRecord) -> str:
     return f"{compared}." if record.rescored is None else f"{compared}. {judged}"
 
 
-def setting_words(comparison: ComparisonEntry) -> str:
+def describe_comparison(comparison: ComparisonEntry) -> str:
     """One line: what every arm shares."""
-    said = comparison.setting
-    details = [
-        *([] if said.plan_horizon is None else [f"plan horizon {said.plan_horizon}"]),
-        *([] if said.evaluations is None else [f"{said.evaluations} candidates"]),
-        "executes the whole plan" if said.execute is None else f"executes {said.execute}",
-    ]
-    acting = {
-        "planner": f"{part_words(said.planner or said.policy)} ({', '.join(details)})",
-        "objective": part_words(said.objective or "n/a (the policy names none)"),
-    }
-    by_themselves = comparison.parts is not None and comparison.parts["planner"] is None
-    start = {None: "the environment's own", "task": "drawn from the task", "fixed": "one fixed state"}[said.init]
-    struck = "none" if said.perturbation is None else f"{said.perturbation} in {said.perturb_prob:.0%} of episodes"
-    facts = {
-        "environment": said.env,
-        "start": start if said.init is None else f"{said.init} ({start})",
-        **({} if by_themselves else acting),
-        "perturbation": struck,
-        "success": said.success or "n/a (no criterion was given)",
-        "stop": "at success" if said.stop == "success" else "at the horizon",
-        "seeds": _listed(said.seeds),
-        "episodes": f"{said.episodes} of at most {said.horizon} steps",
-    }
-    swept = {f"swept {name}": str(value) for name, value in comparison.labels.items()}
-    return "; ".join(f"{name}: {value}" for name, value in (facts | swept).items())
+    setting = comparison.setting
+    shared = describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", differing=("model",))
+    swept = (f"swept {name}: {label_words(value)}" for name, value in comparison.labels.items())
+    return "; ".join([shared, *swept])
 
 
 def gap_sentence(gap: StudyGap) -> str:
@@ -112,12 +89,3 @@ def _recipe_limit(gap: StudyGap) -> list[str]:
 
 def _some(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _listed(seeds: Sequence[int]) -> str:
-    """Seeds by name, or a row of them by its ends."""
-    if len(seeds) <= LISTED:
-        return ", ".join(map(str, seeds))
-    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
-        return f"{seeds[0]} to {seeds[-1]}"
-    return f"{', '.join(map(str, seeds[:LISTED]))} and {len(seeds) - LISTED} more"

@@ -12,20 +12,18 @@ from wmel.contract.labels import label_words
 from wmel.reports.compare_envelope import ComparisonRecord, DeltaEntry, UnmatchedEntry
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
-from wmel.reports.esnr_words import difference_table, esnr_sentences, esnr_table
-from wmel.reports.esnr_words import setting_words as esnr_setting_words
+from wmel.reports.esnr_words import describe_readings, difference_table, esnr_sentences, esnr_table
 from wmel.reports.json_envelope import (
     CPGEntry,
     CPGRecord,
     EstimateEntry,
-    Metadata,
     RunMetadata,
     ScorecardEntry,
     SweepRecord,
 )
 from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import StudyRecord
-from wmel.reports.words import bounds, horizon_note, number, part_name, short
+from wmel.reports.words import bounds, describe_setting, horizon_note, number, short
 from wmel.stats.estimate import Estimate
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -68,8 +66,8 @@ def scorecard_lines(metadata: RunMetadata, card: Scorecard) -> list[str]:
     for name, estimate in card.estimates.items():
         note = estimate.method if estimate.is_defined else estimate.reason
         rows.add_row(name, number(estimate), bounds(estimate), str(estimate.n), note)
-    beginning = f"{metadata.episodes} episodes of at most {metadata.horizon} steps"
-    return [f"{beginning}: {setting_words(metadata)}", lines_of(rows)]
+    episodes = f"{metadata.episodes} of at most {metadata.horizon} steps"
+    return [describe_setting(metadata, episodes), lines_of(rows)]
 
 
 def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
@@ -82,33 +80,17 @@ def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
         at = list(point.swept.values()) or [point.plan_horizon]
         costs = number(steps, 1), number(latency), bounds(latency), number(compute, 1)
         rows.add_row(*map(label_words, at), number(success), bounds(success), *costs)
-    points = f"{metadata.episodes_per_point} episodes per point of at most {metadata.episode_horizon} steps"
-    lines = [f"{points}: {setting_words(metadata)}", lines_of(rows)]
+    episodes = f"{metadata.episodes_per_point} per point, of at most {metadata.episode_horizon} steps"
+    lines = [describe_setting(metadata, episodes, swept), lines_of(rows)]
     if "plan_horizon" not in swept:
         return lines
     return [*lines, f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"]
 
 
-def setting_words(metadata: Metadata) -> str:
-    """Who acts, on what, where and from which seeds."""
-    planning = "" if metadata.plan_horizon is None else f", plan horizon {metadata.plan_horizon}"
-    drawn = "" if metadata.evaluations is None else f", {metadata.evaluations} candidates"
-    model = "" if metadata.model is None else f" on {metadata.model}"
-    scored = "" if metadata.objective is None else f", plans scored by {part_name(metadata.objective)}"
-    sight = ", reads the true state" if metadata.policy_reads == "state" else ""
-    struck = "" if metadata.perturbation is None else f", {metadata.perturbation} in {metadata.perturb_prob:.0%}"
-    starts = {None: "", "task": ", task starts", "fixed": ", one fixed start"}[metadata.init]
-    seeds = ", ".join(map(str, metadata.seeds))
-    judged = "" if metadata.success is None else f", success {metadata.success}"
-    whole = ", run to the end" if metadata.stop == "horizon" else ""
-    acting = f"{metadata.policy}{model}{planning}{drawn}{scored}{sight}"
-    return f"{acting}, in {metadata.env}{starts}{judged}{whole}{struck}, seed {seeds}"
-
-
 def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
     """The arms, then for each model its gap, what it is called and why."""
     setting = record.setting
-    lines = [f"{setting.episodes} episodes of at most {setting.horizon} steps: {setting_words(setting)}"]
+    lines = [describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", ("model",))]
     if record.max_episodes is not None:
         lines.append(f"pairs were added until each gap was decided or given up, at most {record.max_episodes}")
     rows = table(
@@ -247,7 +229,7 @@ def _listed(unmatched: UnmatchedEntry) -> str:
 
 def esnr_lines(record: EsnrRecord) -> list[str]:
     """A table, the paired differences, and what may be said."""
-    lines = [esnr_setting_words(record)]
+    lines = [describe_readings(record)]
     rows = table(
         "name", "ESNR", INTERVAL, "per rollout", "pooled", "median", "alignment", INTERVAL, "against", "steps", "s"
     )

@@ -11,7 +11,7 @@ from wmel.reports.page_tables import html_list, html_table, paragraphs
 from wmel.reports.plotly_script import drawn
 from wmel.reports.records import stamp
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
-from wmel.reports.toy_words import ABOUT, TITLE, column_words, setting_words, shape_words, toy_sentences, toy_table
+from wmel.reports.toy_words import ABOUT, TITLE, column_words, describe_panels, shape_words, toy_sentences, toy_table
 
 SHADE = "The ball meets the ceiling at the shaded angles."
 LANDSCAPE = f"{SHADE} The distance jumps up where they end; the dotted line is the longest distance."
@@ -30,13 +30,13 @@ def toy_page(panels: Sequence[Panel]) -> str:
         _figures("ascents", "Ascents", ASCENTS, panels, ascents_figure),
         Section("numbers", "Numbers", tables + html_list(column_words(), "notes")),
     ]
-    header = f'{paragraphs(ABOUT)}<p class="quiet">{escape(setting_words(panels))}</p>'
+    header = f'{paragraphs(ABOUT)}<p class="quiet">{escape(describe_panels(panels))}</p>'
     return document(TITLE, header, sections, _stamp())
 
 
 def to_markdown_toy(panels: Sequence[Panel]) -> str:
     """The same tables and sentences."""
-    blocks = [f"# {TITLE}", plain(ABOUT), plain(setting_words(panels))]
+    blocks = [f"# {TITLE}", plain(ABOUT), plain(describe_panels(panels))]
     for panel in panels:
         blocks += [f"## {_speed(panel)}", *markdown_table(toy_table(panel)), markdown_list(toy_sentences(panel))]
     blocks += ["## Columns", markdown_list(column_words()), plain(shape_words(panels)), _stamp()]

@@ -18,7 +18,7 @@ ABOUT = (
 MOSTLY_FLAT = 0.05  # radians around 0, where distance hardly curves
 
 
-def setting_words(panels: Sequence[Panel]) -> str:
+def describe_panels(panels: Sequence[Panel]) -> str:
     """By what noise, at which angles and from how many seeds."""
     first, speeds = panels[0], ", ".join(f"{one.speed:g}" for one in panels)
     angles = f"{len(first.angles)} angles from {first.angles[0]:g} to {first.angles[-1]:g} rad"

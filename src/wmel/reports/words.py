@@ -1,11 +1,14 @@
-"""How an estimate is written for people."""
+"""How estimates, settings and answers are written for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.contract.labels import label_words
+from wmel.reports.json_envelope import Metadata
 from wmel.stats.estimate import Estimate
+
+LISTED_SEEDS = 6  # more are named by the first and the last
 
 
 def number(estimate: Estimate, digits: int = 3) -> str:
@@ -36,6 +39,44 @@ def part_words(part: Mapping[str, Any] | str) -> str:
         return part
     settings = (f"{name}={value}" for name, value in part.items() if name != "name" and value is not None)
     return " ".join([part["name"], *settings])
+
+
+def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> str:
+    """What every row of a result shares, in one line; `differing` names what differs from row to row."""
+    struck = None if metadata.perturbation is None else f"{metadata.perturbation} in {metadata.perturb_prob:.0%}"
+    reads = " (reads the true state)" if metadata.policy_reads == "state" else ""
+    facts = {
+        "environment": metadata.env,
+        "starts": {None: None, "task": "sampled from the task", "fixed": "one fixed state"}[metadata.init],
+        "policy": metadata.policy if metadata.planner is None else None,
+        "model": None if metadata.model is None or "model" in differing else f"{metadata.model}{reads}",
+        "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
+        "objective": None if metadata.objective is None else part_words(metadata.objective),
+        "perturbation": None if struck is None else f"{struck} of episodes",
+        "success": metadata.success or "n/a (no criterion was given)",
+        "stop": "at the horizon" if metadata.stop == "horizon" else None,
+        "seeds": _list_seeds(metadata.seeds),
+        "episodes": episodes,
+    }
+    return "; ".join(f"{name}: {value}" for name, value in facts.items() if value is not None)
+
+
+def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
+    planner = metadata.planner
+    assert planner is not None
+    if isinstance(planner, Mapping):
+        planner = {name: value for name, value in planner.items() if name not in differing}
+    executed = "the whole plan" if metadata.execute is None else f"{metadata.execute} actions of a plan"
+    return f"{part_words(planner)}{'' if 'execute' in differing else f' (executes {executed})'}"
+
+
+def _list_seeds(seeds: Sequence[int]) -> str:
+    """Every seed, or the first and the last of many in a row."""
+    if len(seeds) <= LISTED_SEEDS:
+        return ", ".join(map(str, seeds))
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return f"{', '.join(map(str, seeds[:LISTED_SEEDS]))} and {len(seeds) - LISTED_SEEDS} more"
 
 
 def horizon_note(sweep: HorizonSweep) -> str:
