@@ -173,7 +173,8 @@ def _refuse_another(folder: Path, result: Result) -> None:
     """Refuse a folder that holds a result other than this one."""
     from wmel.experiments.store import MANIFEST
     from wmel.reports.any_record import FILES
-    from wmel.reports.records import read_record, same_record
+    from wmel.reports.entries import same_record
+    from wmel.reports.records import read_record
 
     found = [name for name in (MANIFEST, *FILES.values()) if (folder / name).exists()]
     for name in found:

@@ -134,6 +134,19 @@ class Metric(Protocol):
     def __call__(self, table: EpisodeTable) -> Estimate: ...
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Visits along an axis from -top to top; shares lie beyond half and three quarters of the way up."""
+
+    axis: str
+    states: int
+    mean: float
+    most: float
+    above_half: float
+    above_three_quarters: float
+    histogram: tuple[int, ...]  # of equal parts of the axis
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """One policy in one environment."""
@@ -154,6 +167,7 @@ class Run:
     versions: Mapping[str, str]
     table: EpisodeTable
     parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty where no cell tells
+    coverage: Coverage | None = None  # of the states it visited, where an axis is to be covered
 
     @property
     def setting(self) -> dict[str, Any]:
@@ -174,8 +188,9 @@ class Run:
 
     @property
     def data(self) -> dict[str, Any]:
-        """All of it but its rows and parts, as a store keeps it."""
-        known = {name: value for name, value in vars(self).items() if name not in ("table", "parts")}
+        """All of it but its rows, parts and coverage, as a store keeps it."""
+        beside = ("table", "parts", "coverage")
+        known = {name: value for name, value in vars(self).items() if name not in beside}
         return {**known, "policy_settings": dict(self.policy_settings), "versions": dict(self.versions)}
 
     def differences(self, other: "Run", *, apart_from: tuple[str, ...] = ()) -> dict[str, tuple[Any, Any]]:
@@ -223,4 +238,31 @@ def pooled(runs: Sequence[Run]) -> Run:
     weights = {run.policy_settings.get("weights") for run in runs}
     settings = {**first.policy_settings, **({"weights": "retrained for each seed"} if len(weights) > 1 else {})}
     seeds = tuple(seed for run in runs for seed in run.seeds)
-    return replace(first, policy_settings=settings, seeds=seeds, table=stacked([run.table for run in runs]))
+    return replace(
+        first,
+        policy_settings=settings,
+        seeds=seeds,
+        table=stacked([run.table for run in runs]),
+        coverage=joined_coverage([run.coverage for run in runs]),
+    )
+
+
+def joined_coverage(coverages: Sequence[Coverage | None]) -> Coverage | None:
+    """The coverage of several sets of states as one; None where none has an axis."""
+    parts = [one for one in coverages if one is not None]
+    if not parts:
+        return None
+    states = sum(one.states for one in parts)
+
+    def share(name: str) -> float:
+        return sum(getattr(one, name) * one.states for one in parts) / states
+
+    return Coverage(
+        parts[0].axis,
+        states,
+        share("mean"),
+        max(one.most for one in parts),
+        share("above_half"),
+        share("above_three_quarters"),
+        tuple(sum(counts) for counts in zip(*(one.histogram for one in parts), strict=True)),
+    )

@@ -13,7 +13,16 @@ BAD = {  # what -> call, the offending word
     "an unknown setting of an executor": (lambda: wmel.Processes(wrkers=1), "did you mean 'workers'?"),
     "a setting's old and new name": (lambda: wmel.CEM(horizon=8, plan_horizon=9), "8 and 9"),
     "too many values": (lambda: wmel.Serial(1, 2), "Serial"),
-    "a setting as a parameter of a verb": (lambda: wmel.run(policy="cem", elites=4), 'settings={"planner.elites": 4}'),
+    "a setting as a parameter of a verb": (lambda: wmel.run(policy="cem", smoothing=0), '"planner.smoothing": 0'),
+    "a keyword and a setting that are one": (
+        lambda: wmel.run(policy="cem", elites=4, settings={"planner.elites": 5}), "given twice: 5 and 4"
+    ),
+    "seeds that are no numbers": (lambda: wmel.run(seeds="0,x"), "'0,x'"),
+    "a layout that is not there": (lambda: wmel.run(layout="absent.txt"), "absent.txt"),
+    "a gap in one file": (lambda: wmel.cpg("maze_toy", {"m": _still}, output="gap.json"), "gap.json"),
+    "one file of steps for several arms": (
+        lambda: wmel.cpg("maze_toy", {"m": _still}, episodes=1, trajectories="steps.npz"), "steps.npz"
+    ),
     "an unknown parameter": (lambda: wmel.run(polcy="cem"), "did you mean 'policy'?"),
     "a missing parameter": (lambda: wmel.cpg("maze_toy"), "models"),
     "settings that are no texts": (lambda: wmel.run(settings=["planner.elites"]), "'planner.elites'"),
@@ -25,7 +34,7 @@ BAD = {  # what -> call, the offending word
     "a model without a name": (lambda: wmel.cpg("maze_toy", [{"checkpoint": "m"}]), "None"),
     "a model with two names": (lambda: wmel.cpg("maze_toy", {"a": {"name": "b", "object": "x:y"}}), "'a' and 'b'"),
     "one value to sweep": (lambda: wmel.sweep(policy="cem", sweep={"planner.elites": 4}), "4"),
-    "a text to sweep": (lambda: wmel.sweep(policy="cem", sweep={"planner.elites": "48"}), "'48'"),
+    "a text to sweep": (lambda: wmel.sweep(policy="cem", sweep="planner.elites=4"), "planner.elites=4"),
     "a sweep of nothing named": (lambda: wmel.sweep(policy="cem", sweep=["planner.elites"]), "planner.elites"),
     "a value that cannot be swept": (
         lambda: wmel.sweep(policy="cem", sweep={"planner.elites": [4, "x"]}), "planner 'cem'"
@@ -77,6 +86,10 @@ BAD = {  # what -> call, the offending word
     "an objective of a number": (lambda: wmel.objective(3, catalog.environment("maze_toy")), "3"),
     "a training in a number": (lambda: wmel.train("mlp", 3, output="x"), "3"),
 }  # fmt: skip
+
+
+def _still(state, action):
+    return state
 
 
 @pytest.mark.parametrize(("call", "offending"), BAD.values(), ids=list(BAD))

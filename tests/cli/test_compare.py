@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     arms = {name: run_in(MAZE, catalog.policy("cem", MAZE, model=model)) for name, model in models.items()}
     for name, learned in {"cpg-a": ("truth", "still"), "cpg-b": ("truth",)}.items():
         cap = 20 if name == "cpg-b" else None
-        made = Arms(arms["oracle"], {model: arms[model] for model in learned}, runs["short"], {}, cap)
+        made = Arms(arms["oracle"], {model: arms[model] for model in learned}, runs["short"], cap)
         write_comparison(folder / name, made, cpg_record(made))
     (folder / "empty").mkdir()
     (folder / "notes.txt").write_text("nothing")

@@ -30,8 +30,8 @@ def test_quiet_prints_nothing(wmel_command, tmp_path):
     ("line", "words"),
     [
         ("", "--output"),
-        ("--output {here} --speeds fast", "--speeds takes numbers separated by commas"),
-        ("--output {here} --speeds ,", "--speeds takes one or more numbers separated by commas, got ','"),
+        ("--output {here} --speeds fast", "speeds takes one or more numbers separated by commas, got 'fast'"),
+        ("--output {here} --speeds ,", "speeds takes one or more numbers separated by commas, got ','"),
         ("--output {here} --speeds 5,5.0", "all different, got [5.0, 5.0]"),
         ("--output {here} --speeds 5,-6", "a launch speed must lie in (0, 100] m/s, got -6.0"),
         ("--output {here} --speeds nan", "a launch speed must lie in (0, 100] m/s"),

@@ -33,10 +33,10 @@ def test_every_option_is_taken(wmel_command, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--plan-horizons", ""], "--plan-horizons takes one or more whole numbers"),
-        (["--plan-horizons", ",,"], "--plan-horizons takes one or more whole numbers"),
-        (["--plan-horizons", "5,x"], "--plan-horizons takes whole numbers separated by commas, got '5,x'"),
-        (["--plan-horizons", "5,2.5"], "--plan-horizons takes whole numbers separated by commas, got '5,2.5'"),
+        (["--plan-horizons", ""], "plan_horizons takes one or more whole numbers"),
+        (["--plan-horizons", ",,"], "plan_horizons takes one or more whole numbers"),
+        (["--plan-horizons", "5,x"], "plan_horizons takes one or more whole numbers separated by commas, got '5,x'"),
+        (["--plan-horizons", "5,2.5"], "one or more whole numbers separated by commas, got '5,2.5'"),
         (["--plan-horizons", "5,0"], "plan_horizon must be a whole number of at least 1, got 0"),
         (["--plan-horizons", "5,5"], "must differ"),
         (["--episodes-per-point", "0"], "episodes: input should be greater than 0, got 0"),

@@ -73,7 +73,7 @@ def trained_on_more() -> StudyRecord:
 def _comparison(environment: str, horizon: int, won: tuple[int, ...]) -> ComparisonEntry:
     arms = ("oracle", *MODELS, "random")
     runs = {arm: _run(environment, horizon, count, plans=arm != "random") for arm, count in zip(arms, won, strict=True)}
-    compared = Arms(runs["oracle"], {model: runs[model] for model in MODELS}, runs["random"], {})
+    compared = Arms(runs["oracle"], {model: runs[model] for model in MODELS}, runs["random"])
     gaps = {model: _compared(compared, model, pooled=model == MODELS[0]) for model in MODELS}
     if (environment, horizon) == ("dmc_cartpole", 5):
         unpaired = {"mid_p": _entry(Estimate.undefined("the arms are not paired")), "mid_p_holm": None}

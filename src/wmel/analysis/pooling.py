@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
-from wmel.analysis.scorecard import Coverage
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
-from wmel.schema import PLANNING, Run, pooled
+from wmel.schema import PLANNING, Coverage, Run, pooled
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
 from wmel.stats.paired import PairedCounts
@@ -68,14 +67,20 @@ class Arms:
     oracle: Run
     learned: Mapping[str, Run]
     floor: Run | None  # None: none was run
-    coverage: Mapping[str, Coverage | None]  # of each arm and of each model's training data
     cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
     own_policies: frozenset[str] = frozenset()  # models that act by themselves instead of by the oracle's planner
+    data_coverage: Mapping[str, Coverage] = field(default_factory=dict)  # of each model's training data
 
     @property
     def by_name(self) -> dict[str, Run]:
         floor = {} if self.floor is None else {"random": self.floor}
         return {"oracle": self.oracle, **self.learned, **floor}
+
+    @property
+    def coverage(self) -> dict[str, Coverage]:
+        """Where each model's training data and each arm went, where an axis is to be covered."""
+        seen = {name: run.coverage for name, run in self.by_name.items() if run.coverage is not None}
+        return {**self.data_coverage, **seen}
 
     def gap(self, model: str) -> CPGResult:
         """On the episodes the model ran; where runs stop early each model has its own number."""
@@ -221,7 +226,6 @@ def _comparison(
         pooled(list(oracles.values())),
         learned,
         pooled(floors) if floors else None,
-        {},
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )

@@ -12,11 +12,11 @@ import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
 from wmel.errors import BadInput, UnknownPart, described
-from wmel.schema import EpisodeTable
+from wmel.schema import Coverage, EpisodeTable
 from wmel.settings import makes_part
 from wmel.stats.estimate import Estimate
 
-BINS = 20
+BINS = 20  # parts of an axis that is covered
 
 
 @dataclass(frozen=True)
@@ -128,19 +128,6 @@ def _sections() -> dict[str, str]:
     return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Visits along an axis from -top to top; shares lie beyond half and three quarters of the way up."""
-
-    axis: str
-    states: int
-    mean: float
-    most: float
-    above_half: float
-    above_three_quarters: float
-    histogram: tuple[int, ...]  # of BINS equal parts of the axis
-
-
 def has_axis(names: tuple[str, ...]) -> bool:
     """Whether observations with these components have an axis to be covered."""
     return any(name.startswith("cos") for name in names)
@@ -170,22 +157,4 @@ def coverage(names: tuple[str, ...], observations: np.ndarray) -> Coverage | Non
         float((values > top / 2).mean()),
         float((values > 0.75 * top).mean()),
         tuple(int(count) for count in counts),
-    )
-
-
-def joined_coverage(parts: Sequence[Coverage]) -> Coverage:
-    """The coverage of several sets of states as one."""
-    states = sum(one.states for one in parts)
-
-    def share(name: str) -> float:
-        return sum(getattr(one, name) * one.states for one in parts) / states
-
-    return Coverage(
-        parts[0].axis,
-        states,
-        share("mean"),
-        max(one.most for one in parts),
-        share("above_half"),
-        share("above_three_quarters"),
-        tuple(sum(counts) for counts in zip(*(one.histogram for one in parts), strict=True)),
     )

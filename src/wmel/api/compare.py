@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, verb
+from wmel.api.episodes import check_outputs
 from wmel.api.load import load
+from wmel.api.verbs import verb
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.reports.compare_envelope import ComparisonRecord

@@ -4,35 +4,22 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import Arms, study_comparisons
-from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.api import options as o
-from wmel.api.episodes import (
-    build_executor,
-    check_outputs,
-    common_failure,
-    folder_of,
-    metric_names,
-    run_and_load,
-    store_for,
-    task_data,
-    verb,
-    when_changed,
-    whole_results,
-)
+from wmel.api.episodes import RECORD_SUFFIX, check_outputs, common_failure, folder_of, run_episodes, task_data
 from wmel.api.given import Given
-from wmel.contract.cell import FLOOR, ORACLE
+from wmel.api.verbs import verb
 from wmel.errors import BadInput, needing
 from wmel.experiments.load import LoadedStudy
-from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.terminal import gap_lines
 from wmel.reports.words import answer_of_gap
 from wmel.results import Result
+from wmel.schema import Coverage
 
 MOST_PAIRS, ROUND = 150, 10  # of an anytime run, and between two looks
 
@@ -43,102 +30,73 @@ def cpg(
     models: o.Models,
     *,
     planner: o.Planner = "random-shooting",
-    objective: o.Objective = None,
-    execute: o.Execute = None,
-    episodes: o.Episodes = None,
-    seeds: o.Seeds = 0,
-    horizon: o.Horizon = None,
-    criterion: o.Criterion = None,
-    stop: o.Stop = None,
-    perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = None,
-    perturb_step: o.PerturbStep = None,
     anytime: o.Anytime = False,
     max_episodes: Annotated[
         int | None, o.Option(f"The most pairs of an --anytime run.  [default: {MOST_PAIRS}]", "whole")
     ] = None,
-    metrics: o.Metrics = (),
-    settings: o.Settings = None,
-    preset: o.Preset = None,
     paper: o.Paper = False,
-    device: o.Device = None,
-    rollout: o.Rollout = None,
-    executor: o.Executor = "serial",
-    workers: o.Workers = None,
-    output: o.Output = None,
-    rerun: o.Rerun = None,
-    keep: o.Keep = False,
-    quiet: o.Quiet = False,
+    **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Run a planner on the true dynamics and on models, on the same seeds, and return the gap and its verdict."""
-    given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
-    folder = None if output is None else Path(output)
+    given = Given.of_options(options)
+    folder = None if options["output"] is None else Path(options["output"])
+    if folder is not None and folder.suffix == RECORD_SUFFIX:
+        raise BadInput(f"a gap is a folder with a record for each arm: give a folder as output, got {folder}")
     check_outputs(None if folder is None else folder / FILE)
-    if anytime and episodes is not None:
+    if anytime and options["episodes"] is not None:
         raise BadInput("an --anytime run finds its own number of episodes: give --max-episodes instead of --episodes")
     if not anytime and max_episodes is not None:
         raise BadInput("--max-episodes is the most an --anytime run may take: add --anytime, or give --episodes")
     entries = given.models(models)
     if not entries:
         raise BadInput("a gap needs at least one model")
-    task = task_data(
-        given,
-        environment,
-        episodes=(max_episodes or MOST_PAIRS) if anytime else episodes,
-        seeds=seeds,
-        horizon=horizon,
-        criterion=criterion,
-        stop=stop,
-        perturbation=perturbation,
-        perturb_prob=perturb_prob,
-        perturb_step=perturb_step,
-    )
+    task = task_data(given, environment, options)
     if anytime and len(task["seeds"]) > 1:
         raise BadInput(f"a run that may stop early takes its episodes from one seed, got {task['seeds']!r}")
+    objective = options["objective"]
     data = {
         "name": "cpg",
-        "block": ROUND if anytime else 50 if folder is not None else 512,
-        "metrics": metric_names(given, metrics, None),
         **task,
+        **({"block": ROUND, "episodes": max_episodes or MOST_PAIRS} if anytime else {}),
         "planners": [given.part("planner", planner)],
         "objectives": [] if objective is None else [given.part("objective", objective)],
         "models": entries,
     }
-    verb = {
+    stored = {
         "name": "cpg",
         "paper": paper or bool(given.preset.get("verdict")),
         "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
         "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
     }
-    study = replace(given.study(data), verb=verb)
-    name = data["environments"][0]["name"]
-    how = RunOptions(
-        executor=build_executor(given, executor, workers),
-        device=given.settings["model"].get("device") or "cpu",
+    return run_episodes(
+        given,
+        data,
+        options,
+        stored,
+        lambda loaded, store: stored_gap(loaded, store, objects=given.objects),
+        write=lambda result: _write(result, folder),
         anytime=anytime,
-        when_changed=when_changed(rerun, keep) or "rerun",
+        needs_criterion=True,
     )
-    title = f"{data['planners'][0]['name']} in {name}"
-    with store_for(folder) as store:
-        loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
-        whole_results(loaded, summary)
-        result = stored_gap(loaded, store, objects=given.objects)
-        if folder is not None:
-            write_comparison(folder, result.arms, result.record)
-            result.files = {"records": folder}
-    result.failures = [*result.failures, *summary.failures]
-    result.exit_code = 1 if result.failures else 0
-    return result
+
+
+def _write(result: Result, folder: Path | None) -> dict[str, Path]:
+    """Write the records of the gap and of its arms into a folder."""
+    if folder is None:
+        return {}
+    assert result.write is not None
+    result.write(folder)
+    return {"records": folder}
 
 
 def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[str, Any] | None = None) -> Result:
     """The result of a comparison from its stored rows; `objects` are its live models."""
     verb = loaded.verb
     arms = arms_of(loaded, {name: Coverage(**one) for name, one in verb["coverage"].items()})
-    sources = dict(verb["models"])
+    sources, rewards = dict(verb["models"]), bool(verb.get("rewards"))
     record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
     models = {name: (objects or {}).get(name, source) for name, source in sources.items()}
-    return _result(arms, record, models, store)
+    return _result(arms, record, models, store, rewards=rewards)
 
 
 def recorded_result(record: CPGRecord, folder: Path) -> Result:
@@ -148,7 +106,9 @@ def recorded_result(record: CPGRecord, folder: Path) -> Result:
     return _result(arms, lambda: record, dict(record.models), None)
 
 
-def _result(arms: Arms | None, record: Any, models: dict[str, Any], store: Store | None) -> Result:
+def _result(
+    arms: Arms | None, record: Any, models: dict[str, Any], store: Store | None, *, rewards: bool = False
+) -> Result:
     runs = [] if arms is None else [arms.oracle, *arms.learned.values()]
     reasons = [reason for reason in (common_failure(run.table) for run in runs) if reason]
     own: dict[str, Any] = {"models": models}
@@ -167,7 +127,7 @@ def _result(arms: Arms | None, record: Any, models: dict[str, Any], store: Store
         store,
         failures=reasons,
         draw=lambda: _figure(record()),
-        write=None if arms is None else lambda folder: write_comparison(folder, arms, record()),
+        write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,
     )
 
@@ -187,19 +147,12 @@ def _row(model: str, entry: CPGEntry) -> dict[str, Any]:
 
 
 def arms_of(loaded: LoadedStudy, data_coverage: Mapping[str, Coverage]) -> Arms:
-    """The arms of a study of one setting, with where each arm and each model's data went."""
+    """The arms of a study of one setting, with where each model's data went."""
     compared = study_comparisons(loaded.results, anytime=loaded.anytime)
     if not compared.comparisons or compared.refused:
         reasons = [*compared.refused, *(one.failure for one in loaded.results if one.failure)]
         raise BadInput(reasons[0] if reasons else "no arm was run")
-    visited: dict[str, list[Coverage]] = {}
-    for one in loaded.results:
-        if one.cell.key in loaded.coverage:
-            visited.setdefault(one.cell.arm.name, []).append(loaded.coverage[one.cell.key])
-    arms = compared.comparisons[0].arms
-    names = [ORACLE, *arms.learned, FLOOR]
-    seen = {name: joined_coverage(visited[name]) for name in names if name in visited}
-    return replace(arms, coverage={**data_coverage, **seen})
+    return replace(compared.comparisons[0].arms, data_coverage=data_coverage)
 
 
 def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:

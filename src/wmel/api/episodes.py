@@ -1,107 +1,94 @@
-"""What verbs share: their arguments checked, a study built in memory, run, and loaded again."""
+"""What verbs that run episodes share: the task, the metrics and who runs it; a study run in memory; what is written."""
 
-import functools
-import inspect
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from numbers import Real
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
 from wmel.api.given import Given, perturbation_entry, refuse_no_part, seeds_of
-from wmel.api.options import Option
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
+from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
-from wmel.errors import BadInput, is_number, nearest
+from wmel.errors import BadInput, is_number
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, Summary, run_study
+from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import MemoryStore, Store
-from wmel.files import check_writable
+from wmel.files import check_writable, write_atomically
 from wmel.parts import name_and_settings
+from wmel.reports.records import write_record
+from wmel.results import Result
 from wmel.schema import EpisodeTable
 
 IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most
 UNFINISHED = ".unfinished"  # the rows of a run whose record is one file, until it is written
+RECORD_SUFFIX = ".json"
 
 
-ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
-    "path": ("a path", (str, Path)),
-    "number": ("a number", Real),
-    "text": ("text", str),
-}
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-def verb(function: Verb) -> Verb:
-    """A decorator of verbs: arguments that it does not take, or lacks, are bad input with the nearest right name."""
-    signature = inspect.signature(function)
-    known = list(signature.parameters)
-
-    @functools.wraps(function)
-    def call(*values: Any, **given: Any) -> Any:
-        try:
-            bound = signature.bind(*values, **given)
-        except TypeError as error:
-            unknown = next((name for name in given if name not in known), None)
-            raise BadInput(_refusal(function.__name__, known, unknown, given) or f"{error}") from None
-        for name, value in bound.arguments.items():
-            _check_type(signature.parameters[name], value)
-        return function(*values, **given)
-
-    return call  # pyright: ignore[reportReturnType]
-
-
-def _check_type(parameter: inspect.Parameter, value: Any) -> None:
-    """Refuse the value of an option that is no path, number or text; of one that takes anything the verb judges."""
-    kind = getattr(parameter.annotation, "__origin__", Any)
-    option = getattr(parameter.annotation, "__metadata__", (None,))[0]
-    if kind is Any or not isinstance(option, Option) or (value is None and parameter.default is None):
-        return
-    word, types = ACCEPTED.get(option.kind, ("", object))
-    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
-        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
-
-
-def _refusal(verb: str, known: list[str], unknown: str | None, given: Mapping[str, Any]) -> str:
-    if unknown is None:
-        return ""
-    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
-    words = f"wmel.{verb} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
-    return f"{words};{nearest(unknown, known)}"
-
-
-def task_data(
+def run_episodes(
     given: Given,
-    environment: Any,
+    data: Mapping[str, Any],
+    options: Mapping[str, Any],
+    verb: Mapping[str, Any],
+    make: Callable[[LoadedStudy, Store], Result],
     *,
-    episodes: int | None,
-    seeds: Any,
-    horizon: int | None,
-    criterion: str | None,
-    stop: str | None,
-    perturbation: Any,
-    perturb_prob: float | None,
-    perturb_step: int | None,
-) -> dict[str, Any]:
+    write: Callable[[Result], Mapping[str, Path]],
+    anytime: bool = False,
+    needs_criterion: bool = False,
+) -> Result:
+    """Run a study of one verb, built in memory, and make the verb's result from what is stored.
+
+    `data` is what it adds to the task, `verb` what is stored of the verb itself; `write` writes the files of a result
+    and returns them by what they are.
+    """
+    output = None if options["output"] is None else Path(options["output"])
+    usual = {
+        "block": IN_MEMORY if output is None else STORED,
+        "metrics": metric_names(given, options["metrics"], options["deadline_ms"]),
+    }
+    study = replace(given.study({**usual, **data}), verb={**verb, "rewards": options["rewards"]})
+    steps = None if options["trajectories"] is None else Path(options["trajectories"])
+    if steps is not None:
+        check_steps_path(steps, study.cells)
+    how = runner_options(given, options, anytime=anytime, needs_criterion=needs_criterion)
+    with store_for(output) as store:
+        loaded, summary = run_and_load(study, store, how, title=_title(study), quiet=options["quiet"])
+        whole_results(loaded, summary)
+        result = make(loaded, kept_store(store))
+        files = dict(write(result))
+        if steps is not None:
+            files["trajectories"] = write_steps(steps, store, study.cells)
+    result.files = files
+    reasons = [reason.partition(": ")[2] for reason in result.failures]
+    others = [failure for failure in summary.failures if not any(failure.endswith(reason) for reason in reasons)]
+    result.failures = [*result.failures, *others]
+    result.exit_code = 1 if result.failures else 0
+    return result
+
+
+def task_data(given: Given, environment: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """What is attempted, as entries of a study."""
+    perturb_prob, criterion = options["perturb_prob"], options["criterion"]
     if perturb_prob is not None and (not is_number(perturb_prob) or not 0 <= perturb_prob <= 1):
         raise BadInput(f"the probability of a perturbation must lie in [0, 1], got {perturb_prob!r}")
-    judged = {"criterion": criterion, "stop": stop}
+    judged = {"criterion": str(criterion) if isinstance(criterion, Criterion) else criterion, "stop": options["stop"]}
+    struck = perturbation_entry(given, options["perturbation"], perturb_prob, options["perturb_step"])
     return {
-        "episodes": EPISODES if episodes is None else episodes,
-        "seeds": seeds_of(seeds),
-        **({} if horizon is None else {"horizon": horizon}),
+        "episodes": EPISODES if options["episodes"] is None else options["episodes"],
+        "seeds": seeds_of(options["seeds"]),
+        **({} if options["horizon"] is None else {"horizon": options["horizon"]}),
         "environments": [given.part("environment", environment)],
-        "perturbations": [perturbation_entry(given, perturbation, perturb_prob, perturb_step)],
+        "perturbations": [struck],
         "criteria": [{key: value for key, value in judged.items() if value is not None}],
     }
 
@@ -123,6 +110,17 @@ def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[
     for name in wanted:
         metric(name)
     return wanted
+
+
+def runner_options(given: Given, options: Mapping[str, Any], **more: Any) -> RunOptions:
+    """How a verb runs its cells; rows that were made with something else are run again, unless they may stand."""
+    return RunOptions(
+        executor=build_executor(given, options["executor"] or "serial", options["workers"]),
+        device=given.settings["model"].get("device") or "cpu",
+        when_changed=when_changed(options["rerun"], options["keep"]) or "rerun",
+        trajectories=options.get("trajectories") is not None,
+        **more,
+    )
 
 
 def build_executor(given: Given, executor: Any, workers: int | None = None) -> Any:
@@ -155,7 +153,7 @@ def store_for(output: Path | None) -> Iterator[Store]:
         with TemporaryDirectory(prefix="wmel-models-") as models:
             yield MemoryStore(Path(models))
         return
-    is_folder = output.suffix != ".json"
+    is_folder = output.suffix != RECORD_SUFFIX
     store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))
     try:
         yield store
@@ -185,12 +183,31 @@ def listener_for(title: str, *, quiet: bool) -> AbstractContextManager[ProgressL
 
 
 def run_and_load(
-    study: Study, store: Store, options: RunOptions, *, title: str, quiet: bool, rewards: bool = False
+    study: Study, store: Store, options: RunOptions, *, title: str, quiet: bool
 ) -> tuple[LoadedStudy, Summary]:
     """Run what is missing, then load everything."""
     with listener_for(title, quiet=quiet) as listener:
         summary = run_study(study, store, options, listener)
-    return load_study(store, rewards=rewards), summary
+    return load_study(store, rewards=True), summary
+
+
+def record_path(output: Path | str | None, name: str) -> Path | None:
+    """Where the record of a verb is written: the output itself where it is a .json file, else in that folder."""
+    if output is None:
+        return None
+    return Path(output) if Path(output).suffix == RECORD_SUFFIX else Path(output) / name
+
+
+def write_files(result: Result, record: Path | None, markdown: Path | str | None) -> dict[str, Path]:
+    """Write the record of a result and its Markdown where they are wanted; the files by what they are."""
+    files = {}
+    if record is not None:
+        write_record(record, result.record)
+        files["record"] = record
+    if markdown is not None:
+        files["table"] = Path(markdown)
+        write_atomically(Path(markdown), result.markdown() if result.markdown is not None else str(result))
+    return files
 
 
 def check_outputs(*paths: Path | str | None) -> None:
@@ -222,3 +239,10 @@ def whole_results(loaded: LoadedStudy, summary: Summary) -> None:
     if not any(one.run is not None for one in loaded.results):
         reasons = [*summary.failures, *(one.failure for one in loaded.results if one.failure)]
         raise BadInput(reasons[0] if reasons else "no episode was run")
+
+
+def _title(study: Study) -> str:
+    """What progress is called: who acts, and where."""
+    planned = next((cell for cell in study.cells if cell.arm.planner is not None), study.cells[0])
+    acting = planned.arm.planner or planned.arm.policy or {"name": planned.arm.name}
+    return f"{acting['name']} in {planned.task.environment['name']}"

@@ -1,19 +1,21 @@
 """wmel.esnr: how much signal policy gradients through a model carry, before any policy exists."""
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, verb, when_changed
+from wmel.api.episodes import check_outputs, folder_of, run_and_load, runner_options, store_for
 from wmel.api.given import Given, seeds_of
 from wmel.api.progress import note
+from wmel.api.verbs import verb
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
+from wmel.experiments.expand import Study
 from wmel.experiments.load import LoadedStudy
-from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.files import write_atomically
 from wmel.reports.any_record import FILES
@@ -26,6 +28,7 @@ from wmel.results import Result
 
 MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
+SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
 
 
 @verb
@@ -33,26 +36,16 @@ def esnr(
     environment: o.Environment,
     models: o.Models = None,
     *old: Any,
-    objective: o.Objective = None,
-    seeds: o.Seed = 0,
-    settings: o.Settings = None,
-    device: o.Device = None,
-    rollout: o.Rollout = None,
-    executor: o.Executor = "serial",
-    workers: o.Workers = None,
     output: o.Output = None,
-    rerun: o.Rerun = None,
-    keep: o.Keep = False,
-    quiet: o.Quiet = False,
-    **own: Any,
+    **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic", "esnr")],
 ) -> Any:
     """Read models by the signal-to-noise ratio of policy gradients through them, and by where those point.
 
     other keywords are settings of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
     """
     if old or not _is_environment(environment):
-        return _as_before(environment, models, *old, objective=objective, **own)
-    given = Given.of(settings, model={"rollout": rollout, "device": device})
+        return _as_before(environment, models, *old, objective=options["objective"], **diagnostic_settings(options))
+    given = Given.of_options(options)
     folder = None if output is None else Path(output)
     names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
     files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
@@ -69,14 +62,40 @@ def esnr(
         raise BadInput("wmel esnr needs at least one model")
     if not entries and given.settings["model"].get("rollout"):
         raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
-    wanted = given.beside("diagnostic", "esnr", {name: value for name, value in own.items() if value is not None})
+    wanted = given.beside("diagnostic", "esnr", diagnostic_settings(options))
     if with_oracle and wanted.get("oracle") is False:
         raise BadInput("--model oracle and --no-oracle contradict each other")
     if given.settings["model"].get("device") not in (None, "cpu"):
         wanted.setdefault("rows", ON_CUDA)
+    study = reading_study(given, environment, entries, wanted, options, {"name": "esnr"})
+    _warn_slow(study, given, quiet=options["quiet"])
+    result = read_models(given, study, folder, options, stored_esnr)
+    if files:
+        write_record(files["json"], result.record)
+        write_atomically(files["md"], to_markdown_esnr(result.record))
+        write_atomically(files["html"], esnr_page(result.record))
+        result.files = {"report": files["html"]}
+    return result
+
+
+def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that are settings of the diagnostic."""
+    return {name: one for name, one in options.items() if name not in SHARED and one is not None}
+
+
+def reading_study(
+    given: Given,
+    environment: Any,
+    entries: list[dict[str, Any]],
+    wanted: Mapping[str, Any],
+    options: Mapping[str, Any],
+    verb: Mapping[str, Any],
+) -> Study:
+    """The study that reads the ESNR of models; `wanted` are settings of the diagnostic."""
+    objective = options["objective"]
     data = {
-        "name": "esnr",
-        "seeds": seeds_of(seeds),
+        "name": verb["name"],
+        "seeds": seeds_of(options["seeds"]),
         "floor": False,
         "oracle": not entries,
         "environments": [given.part("environment", environment)],
@@ -84,23 +103,19 @@ def esnr(
         "models": entries,
         "diagnostics": [{"name": "esnr", **collector_of(entries, wanted), **wanted}],
     }
-    study = replace(given.study(data), verb={"name": "esnr"})
-    _warn_slow(study, given, quiet=quiet)
-    how = RunOptions(
-        executor=build_executor(given, executor, workers),
-        device=given.settings["model"].get("device") or "cpu",
-        when_changed=when_changed(rerun, keep) or "rerun",
-    )
+    return replace(given.study(data), verb=verb)
+
+
+def read_models(
+    given: Given, study: Study, folder: Path | None, options: Mapping[str, Any], make: Callable[..., Result]
+) -> Result:
+    """Read what is missing, and make the result of a verb from what is stored."""
+    how = runner_options(given, options)
     with store_for(folder) as store:
-        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
+        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=options["quiet"])
         if summary.failures and all(found is None for _, found in loaded.readings):
             raise BadInput(summary.failures[0])
-        result = stored_esnr(loaded, store)
-    if files:
-        write_record(files["json"], result.record)
-        write_atomically(files["md"], to_markdown_esnr(result.record))
-        write_atomically(files["html"], esnr_page(result.record))
-        result.files = {"report": files["html"]}
+        result = make(loaded, store)
     result.failures = summary.failures
     result.exit_code = 1 if summary.failures else 0
     return result
@@ -159,7 +174,7 @@ def _as_before(model: Any, observations: Any, *rest: Any, **settings: Any) -> An
     return esnr_of(model, observations, *rest, **settings)
 
 
-def collector_of(entries: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
+def collector_of(entries: list[dict[str, Any]], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """The policy the first card says collected its data; nothing where there is none, or another is given."""
     folders = [Path(entry["checkpoint"]) for entry in entries if "checkpoint" in entry]
     if "source" in wanted or not folders:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.api.verbs import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
@@ -54,8 +55,7 @@ class Given:
     def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
         """`settings` as {"planner.elites": 8} or texts; `own` are settings with a parameter of their own, by kind."""
         found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        given = settings if isinstance(settings, Mapping) else setting_pairs(settings)
-        for key, value in given.items():
+        for key, value in setting_pairs(settings).items():
             kind, dot, name = str(key).partition(".")
             if not dot or kind not in KINDS or not name:
                 raise BadInput(
@@ -71,6 +71,14 @@ class Given:
                     raise BadInput(f"{kind}.{name} is given twice: {found[kind][name]!r} and {value!r}")
                 found[kind][name] = value
         return cls(found, preset_settings(preset))
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "Given":
+        """The settings among the options of a verb."""
+        model = {name: options.get(name) for name in OF_MODEL}
+        return cls.of(
+            options["settings"], options.get("preset"), model=model, planner={"execute": options.get("execute")}
+        )
 
     def part(self, kind: str, given: Any) -> dict[str, Any]:
         """A part of a kind as {name, **settings}: its own, those of the preset, then those given beside it."""
@@ -183,11 +191,11 @@ class Given:
         self.refuse_unused("model", "executor")
         return study_of(parse_study(data, objects=self.objects), self.objects)
 
-    def refuse_unused(self, *used_elsewhere: str) -> None:
+    def refuse_unused(self, *used_elsewhere: str, way_out: str = "leave it out") -> None:
         """Refuse settings of kinds that no part was named of."""
         for kind, settings in self.settings.items():
             if settings and kind not in self.used | set(used_elsewhere):
-                raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: leave it out")
+                raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: {way_out}")
 
 
 def parse_execute(value: Any) -> Any:
@@ -197,21 +205,6 @@ def parse_execute(value: Any) -> Any:
     if not value.strip().isdecimal():
         raise BadInput(f"planner.execute must be a whole number of at least 1, or none, got {value!r}")
     return int(value)
-
-
-def setting_pairs(texts: Any) -> dict[str, str]:
-    """KIND.NAME=VALUE texts as a mapping; one given twice is refused."""
-    found: dict[str, str] = {}
-    if texts is not None and not isinstance(texts, list | tuple):
-        raise BadInput(f'settings are {{"planner.elites": 8}}, or texts such as planner.elites=8; got {texts!r}')
-    for text in texts or ():
-        key, sign, value = str(text).partition("=")
-        if not sign:
-            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
-        if key.strip() in found:
-            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
-        found[key.strip()] = value.strip()
-    return found
 
 
 def refuse_no_part(kind: str, given: Any) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wmel.api import options as o
-from wmel.api.episodes import verb
 from wmel.api.train import CARD, stored_training
+from wmel.api.verbs import verb
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadRecord
 from wmel.experiments.folder_store import FolderStore

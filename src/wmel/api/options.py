@@ -1,9 +1,12 @@
-"""What verbs share: their parameters, each with its help and its flags, stated once for Python and the command line."""
+"""The options of the verbs: each is declared once, with its help, flags and default, for Python and the command line.
+
+Options that several verbs share are groups: a verb that takes `**options: Unpack[EpisodeOptions]` has all of them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from wmel.closed_loop.run import EPISODES
 
@@ -12,11 +15,12 @@ Kind = Literal["text", "whole", "number", "flag", "path", "texts", "wholes", "nu
 
 @dataclass(frozen=True)
 class Option:
-    """How a parameter looks on the command line; lists are repeated options (texts, paths) or comma-separated."""
+    """How an option looks on the command line; lists are repeated options (texts, paths) or comma-separated."""
 
     help: str
     kind: Kind = "text"
     flags: tuple[str, ...] = ()  # beside the one that is its name
+    default: Any = None  # of an option in a group
     is_argument: bool = False
     metavar: str | None = None
     names: tuple[str, ...] = ()  # kinds of parts whose names a shell completes it with
@@ -24,10 +28,22 @@ class Option:
 
 @dataclass(frozen=True)
 class SettingOf:
-    """A parameter that is a setting of a part: its help, type and limits are those of the part."""
+    """An option that is a setting of a part: its help, type and limits are those of the part.
+
+    One that is `merged` reaches the verb among `settings`, as `kind.name`.
+    """
 
     kind: str
     part: str
+    merged: bool = True
+
+
+@dataclass(frozen=True)
+class SettingsOf:
+    """All settings of one part are options of the verb; without a name, of the part that is the first argument."""
+
+    kind: str
+    part: str | None = None
 
 
 Environment = Annotated[
@@ -44,63 +60,13 @@ Models = Annotated[
     Any,
     Option("A checkpoint folder, or package.module:object; may be given several times.", "texts", ("--model",)),
 ]
-Objective = Annotated[
-    Any,
-    Option("What planners minimise; `wmel list objectives`.  [default: the environment's]", names=("objectives",)),
-]
-Execute = Annotated[
-    int | None, Option("Actions executed per plan; the rest starts the next.  [default: the whole plan]", "whole")
-]
-Episodes = Annotated[
-    int | None, Option(f"Episodes per seed.  [default: {EPISODES}]", "whole", ("--episodes-per-point",))
-]
-Seeds = Annotated[Sequence[int] | int, Option("Seeds of the episodes, separated by commas.", "wholes", ("--seed",))]
-Seed = Annotated[int, Option("Seed of the fresh episodes and the noise.", "whole", ("--seed",))]
-Horizon = Annotated[
-    int | None,
-    Option("Steps an episode may take.  [default: as many as the environment allows]", "whole", ("--episode-horizon",)),
-]
 Criterion = Annotated[
-    str | None,
+    Any,
     Option(
         "When an episode has succeeded: 'reward>=0.6', 'reward>=0.6@sustained:10', 'distance<=0@at_end'.  "
         "[default: the environment's own]",
         flags=("--success",),
     ),
-]
-Stop = Annotated[str | None, Option("What ends an episode early: success, or horizon for nothing.  [default: success]")]
-Perturbation = Annotated[
-    Any,
-    Option("What strikes; `wmel list perturbations` names them.  [default: env-default]", names=("perturbations",)),
-]
-PerturbProb = Annotated[
-    float | None,
-    Option("Share of episodes that meet the perturbation.  [default: all, where one is named]", "number"),
-]
-PerturbStep = Annotated[
-    int | None,
-    Option("Step at which it strikes.  [default: sampled by each episode's seed, within the first half]", "whole"),
-]
-Metrics = Annotated[
-    Sequence[str],
-    Option(
-        "A metric to add, such as success@20; may be given several times.", "texts", ("--metric",), names=("metrics",)
-    ),
-]
-DeadlineMs = Annotated[float | None, Option("Add the share of decisions made within this time.", "number")]
-Settings = Annotated[
-    Mapping[str, Any] | Sequence[str] | None,
-    Option(
-        "A setting of a part, such as planner.elites=8; may be given several times. `wmel list NAME` explains them.",
-        "texts",
-        ("--set",),
-        metavar="KIND.NAME=VALUE",
-    ),
-]
-Preset = Annotated[str | None, Option("Settings of a published run; `paper`: those of the CPG paper.")]
-Device = Annotated[str | None, Option("Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")]
-Rollout = Annotated[
-    str | None, Option("How a tdmpc2 checkpoint imagines: latent, or decoded at every step.  [default: latent]")
 ]
 Output = Annotated[
     Path | str | None,
@@ -124,18 +90,149 @@ PartName = Annotated[
     ),
 ]
 Markdown = Annotated[Path | str | None, Option("Write the table here (Markdown).", "path")]
-Trajectories = Annotated[
-    Path | str | None,
-    Option("Write every step here (.npz, or a folder of them): actions, states, observations, rewards.", "path"),
-]
-Rewards = Annotated[bool, Option("Keep the reward of every step in the record.", "flag")]
-Executor = Annotated[Any, Option("serial, or processes; `wmel list executors`.", names=("executors",))]
-Workers = Annotated[int | None, SettingOf("executor", "processes")]
 Anytime = Annotated[bool, Option("Add pairs until each gap is decided or the maximum is reached.", "flag")]
 Paper = Annotated[bool, Option("The documents' interval, and where there is one their rule, first.", "flag")]
-Rerun = Annotated[
-    str | None,
-    Option("Run cells again whose versions, code, weights or device changed.", metavar="changed"),
+Quiet = Annotated[bool, Option("Show nothing but errors.", "flag", default=False)]
+Settings = Annotated[
+    Mapping[str, Any] | Sequence[str] | None,
+    Option(
+        "A setting of a part, such as planner.elites=8; may be given several times. `wmel list NAME` explains them.",
+        "texts",
+        ("--set",),
+        metavar="KIND.NAME=VALUE",
+    ),
 ]
-Keep = Annotated[bool, Option("Let such cells stand.", "flag")]
-Quiet = Annotated[bool, Option("Show nothing but errors.", "flag")]
+Device = Annotated[str | None, Option("Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")]
+Trajectories = Annotated[
+    Path | str | None,
+    Option("Write every step here: actions, states, observations, rewards. One arm: .npz; several: a folder.", "path"),
+]
+
+
+class EnvironmentSettings(TypedDict, total=False):
+    """Settings of environments that are used so often that they have an option of their own."""
+
+    settings: Settings
+    init: Annotated[Any, SettingOf("environment", "dmc:cartpole-swingup")]
+    action_repeat: Annotated[Any, SettingOf("environment", "dmc:cartpole-swingup")]
+    layout: Annotated[Any, SettingOf("environment", "maze_toy")]  # a file, or the drawing itself
+
+
+class PlannerSettings(TypedDict, total=False):
+    """The same of planners."""
+
+    plan_horizon: Annotated[Any, SettingOf("planner", "cem")]
+    candidates: Annotated[Any, SettingOf("planner", "cem")]
+    iterations: Annotated[Any, SettingOf("planner", "cem")]
+    elites: Annotated[Any, SettingOf("planner", "cem")]
+    knots: Annotated[Any, SettingOf("planner", "cem")]
+    execute: Annotated[
+        int | None, Option("Actions executed per plan; the rest starts the next.  [default: the whole plan]", "whole")
+    ]
+    preset: Annotated[str | None, Option("Settings of a published run; `paper`: those of the CPG paper.")]
+
+
+class ScoringOptions(TypedDict, total=False):
+    """How imagined steps are scored, and how checkpoints imagine them."""
+
+    objective: Annotated[
+        Any,
+        Option("What planners minimise; `wmel list objectives`.  [default: the environment's]", names=("objectives",)),
+    ]
+    device: Device
+    rollout: Annotated[
+        str | None, Option("How a tdmpc2 checkpoint imagines: latent, or decoded at every step.  [default: latent]")
+    ]
+
+
+class TaskOptions(TypedDict, total=False):
+    """What is attempted, and how often."""
+
+    episodes: Annotated[
+        int | None, Option(f"Episodes per seed.  [default: {EPISODES}]", "whole", ("--episodes-per-point",))
+    ]
+    seeds: Annotated[
+        Sequence[int] | int | str, Option("Seeds of the episodes, separated by commas.", "wholes", ("--seed",), 0)
+    ]
+    horizon: Annotated[
+        int | None,
+        Option(
+            "Steps an episode may take.  [default: as many as the environment allows]", "whole", ("--episode-horizon",)
+        ),
+    ]
+    criterion: Criterion
+    stop: Annotated[
+        str | None, Option("What ends an episode early: success, or horizon for nothing.  [default: success]")
+    ]
+    perturbation: Annotated[
+        Any,
+        Option("What strikes; `wmel list perturbations` names them.  [default: env-default]", names=("perturbations",)),
+    ]
+    perturb_prob: Annotated[
+        float | None,
+        Option("Share of episodes that meet the perturbation.  [default: all, where one is named]", "number"),
+    ]
+    perturb_step: Annotated[
+        int | None,
+        Option("Step at which it strikes.  [default: sampled by each episode's seed, within the first half]", "whole"),
+    ]
+
+
+class RowOptions(TypedDict, total=False):
+    """What is computed and kept of episodes."""
+
+    metrics: Annotated[
+        Sequence[Any],
+        Option(
+            "A metric to add, such as success@20; may be given several times.",
+            "texts",
+            ("--metric",),
+            (),
+            names=("metrics",),
+        ),
+    ]
+    deadline_ms: Annotated[float | None, Option("Add the share of decisions made within this time.", "number")]
+    rewards: Annotated[bool, Option("Keep the reward of every step in the record.", "flag", default=False)]
+    trajectories: Trajectories
+
+
+class RunnerOptions(TypedDict, total=False):
+    """Who runs it, and what is done with rows that are stored."""
+
+    executor: Annotated[Any, Option("serial, or processes; `wmel list executors`.", names=("executors",))]
+    workers: Annotated[int | None, SettingOf("executor", "processes", merged=False)]
+    rerun: Annotated[
+        str | None,
+        Option("Run cells again whose versions, code, weights or device changed.", metavar="changed"),
+    ]
+    keep: Annotated[bool, Option("Let such cells stand.", "flag", default=False)]
+    quiet: Quiet
+
+
+class EpisodeOptions(
+    PlannerSettings, ScoringOptions, TaskOptions, RowOptions, RunnerOptions, EnvironmentSettings, total=False
+):
+    """Of verbs that run episodes."""
+
+    output: Output
+
+
+class ReadingOptions(ScoringOptions, RunnerOptions, EnvironmentSettings, total=False):
+    """Of verbs that read models."""
+
+    seeds: Annotated[int, Option("Seed of the fresh episodes and the noise.", "whole", ("--seed",), 0)]
+
+
+class StudyOptions(RunnerOptions, total=False):
+    """Of a verb that runs a study from a file."""
+
+    output: Output
+    settings: Settings
+    device: Device
+    trajectories: Trajectories
+
+
+class TrainingOptions(EnvironmentSettings, total=False):
+    """Of verbs that write a checkpoint."""
+
+    quiet: Quiet

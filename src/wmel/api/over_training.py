@@ -3,17 +3,17 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, run_and_load, store_for, verb, when_changed
-from wmel.api.given import Given, seeds_of
+from wmel.api.episodes import check_outputs, folder_of
+from wmel.api.esnr import diagnostic_settings, read_models, reading_study
+from wmel.api.given import Given
+from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
-from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
 from wmel.reports.document import plotly_needed
 from wmel.reports.esnr_envelope import OverTrainingRecord
@@ -44,24 +44,12 @@ def esnr_over_training(
         Path | str | None,
         o.Option("CSV with run, updates and numbers (return, cpg) to draw and correlate.", "path"),
     ] = None,
-    objective: o.Objective = None,
-    seeds: o.Seed = 0,
-    settings: o.Settings = None,
-    device: o.Device = None,
-    rollout: o.Rollout = None,
-    executor: o.Executor = "serial",
-    workers: o.Workers = None,
-    rerun: o.Rerun = None,
-    keep: o.Keep = False,
-    quiet: o.Quiet = False,
-    **own: Any,
+    **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic", "esnr")],
 ) -> Result:
     """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them.
 
     OUTPUT holds the readings and over-training.html; the same command goes on from there.
     """
-    from wmel.api.esnr import collector_of
-
     with plotly_needed():
         import wmel.reports.over_training_page  # noqa: F401  # before checkpoints are read
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
@@ -69,37 +57,17 @@ def esnr_over_training(
     numbers = read_beside(None if beside is None else Path(beside), found)
     page, markdown = folder / "over-training.html", folder / "over-training.md"
     check_outputs(page, markdown)
-    given = Given.of(settings, model={"rollout": rollout, "device": device})
+    given = Given.of_options(options)
     named = {f"{run}@{updates}": str(at) for run, known in found.items() for updates, at in known.items()}
     entries = given.models(named)
-    wanted = given.beside("diagnostic", "esnr", {name: value for name, value in own.items() if value is not None})
-    data = {
-        "name": "esnr over training",
-        "seeds": seeds_of(seeds),
-        "floor": False,
-        "oracle": False,
-        "environments": [given.part("environment", environment)],
-        "objectives": [] if objective is None else [given.part("objective", objective)],
-        "models": entries,
-        "diagnostics": [{"name": "esnr", "noise": "own", **collector_of(entries, wanted), **wanted}],
-    }
+    wanted = {"noise": "own", **given.beside("diagnostic", "esnr", diagnostic_settings(options))}
     written = {run: written_numbers(columns) for run, columns in numbers.items()}
-    study = replace(given.study(data), verb={"name": "esnr_over_training", "beside": written})
-    how = RunOptions(
-        executor=build_executor(given, executor, workers),
-        device=given.settings["model"].get("device") or "cpu",
-        when_changed=when_changed(rerun, keep) or "rerun",
-    )
-    with store_for(folder) as store:
-        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=quiet)
-        if summary.failures and all(read is None for _, read in loaded.readings):
-            raise BadInput(summary.failures[0])
-        result = stored_trainings(loaded, store)
+    stored = {"name": "esnr_over_training", "beside": written}
+    study = reading_study(given, environment, entries, wanted, options, stored)
+    result = read_models(given, study, folder, options, stored_trainings)
     result.report(page)
     result.report(markdown)
     result.files = {"page": page, "markdown": markdown}
-    result.failures = summary.failures
-    result.exit_code = 1 if summary.failures else 0
     return result
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from wmel.analysis.sample_size import needs
 from wmel.api import options as o
-from wmel.api.episodes import verb
+from wmel.api.verbs import verb
 from wmel.reports.records import stamp
 from wmel.reports.small_svg import Curves
 from wmel.reports.terminal import lines_of, table

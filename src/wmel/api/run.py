@@ -1,48 +1,36 @@
 """wmel.run: one policy in one environment, and its scorecard."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+from functools import cache, partial
+from typing import Any, Unpack
 
 from wmel import catalog
 from wmel.analysis.scorecard import Scorecard, scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
-    build_executor,
     check_outputs,
     common_failure,
     folder_of,
-    kept_store,
-    metric_names,
-    run_and_load,
-    store_for,
+    record_path,
+    run_episodes,
     task_data,
-    verb,
-    whole_results,
+    write_files,
 )
 from wmel.api.given import Given
-from wmel.closed_loop.trajectories import write_trajectories
+from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
-from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
-from wmel.files import write_atomically
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
 from wmel.reports.entries import scorecard_entry
 from wmel.reports.json_envelope import RunRecord
 from wmel.reports.markdown import to_markdown_scorecard
-from wmel.reports.records import recorded_run, run_record, run_scorecard, write_record
+from wmel.reports.records import recorded_run, run_record, run_scorecard
 from wmel.reports.terminal import scorecard_lines
 from wmel.reports.words import answer_of_run
 from wmel.results import Result
 from wmel.schema import Run, pooled
-
-RECORD = FILES["run"]
 
 
 @verb
@@ -51,80 +39,22 @@ def run(
     policy: o.Policy = "tabular-world-model",
     *,
     model: o.Model = None,
-    objective: o.Objective = None,
-    execute: o.Execute = None,
-    episodes: o.Episodes = None,
-    seeds: o.Seeds = 0,
-    horizon: o.Horizon = None,
-    criterion: o.Criterion = None,
-    stop: o.Stop = None,
-    perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = None,
-    perturb_step: o.PerturbStep = None,
-    metrics: o.Metrics = (),
-    deadline_ms: o.DeadlineMs = None,
-    settings: o.Settings = None,
-    preset: o.Preset = None,
-    device: o.Device = None,
-    rollout: o.Rollout = None,
-    executor: o.Executor = "serial",
-    workers: o.Workers = None,
-    output: o.Output = None,
     markdown: o.Markdown = None,
-    rewards: o.Rewards = False,
-    trajectories: o.Trajectories = None,
-    quiet: o.Quiet = False,
+    **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Run a policy in an environment and return its scorecard."""
-    given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
-    record_file = None if output is None else Path(output) if Path(output).suffix == ".json" else Path(output) / RECORD
-    check_outputs(record_file, markdown, trajectories)
+    given = Given.of_options(options)
+    record_file = record_path(options["output"], FILES["run"])
+    check_outputs(record_file, markdown)
     data = {
         "name": "run",
         "oracle": False,
         "floor": False,
-        "block": 50 if output is not None else 512,
-        "metrics": metric_names(given, metrics, deadline_ms),
-        **task_data(
-            given,
-            environment,
-            episodes=episodes,
-            seeds=seeds,
-            horizon=horizon,
-            criterion=criterion,
-            stop=stop,
-            perturbation=perturbation,
-            perturb_prob=perturb_prob,
-            perturb_step=perturb_step,
-        ),
-        **arm_data(given, policy, model, objective),
+        **task_data(given, environment, options),
+        **arm_data(given, policy, model, options["objective"]),
     }
-    study = replace(given.study(data), verb={"name": "run", "rewards": rewards})
-    how = RunOptions(
-        executor=build_executor(given, executor, workers),
-        device=given.settings["model"].get("device") or "cpu",
-        when_changed="rerun",
-        trajectories=trajectories is not None,
-        needs_criterion=False,
-    )
-    name = study.cells[0].task.environment["name"]
-    with store_for(None if output is None else Path(output)) as store:
-        loaded, summary = run_and_load(
-            study, store, how, title=f"{_policy_name(policy)} in {name}", quiet=quiet, rewards=True
-        )
-        whole_results(loaded, summary)
-        result = stored_run(loaded, kept_store(store))
-        if record_file is not None:
-            write_record(record_file, result.record)
-        if trajectories is not None:
-            write_trajectories(Path(trajectories), stored_trajectories(store, study.cells))
-    if markdown is not None:
-        write_atomically(Path(markdown), to_markdown_scorecard(result.scorecard))
-    files = {"record": record_file, "scorecard": markdown, "trajectories": trajectories}
-    result.files = {name: Path(path) for name, path in files.items() if path is not None}
-    result.failures = result.failures or summary.failures
-    result.exit_code = 1 if result.failures else 0
-    return result
+    write = partial(write_files, record=record_file, markdown=markdown)
+    return run_episodes(given, data, options, {"name": "run"}, stored_run, write=write)
 
 
 def stored_run(loaded: LoadedStudy, store: Store) -> Result:
@@ -158,7 +88,7 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         lambda: answer_of_run(record()),
         rows,
         record,
-        lambda: scorecard_lines(record().metadata, card),
+        lambda: scorecard_lines(record(), card),
         1 if broken else 0,
         "run",
         folder_of(store),
@@ -188,30 +118,6 @@ def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str,
     if models:
         return {"planners": [], "objectives": [], "models": [{**models[0], "policy": part}]}
     return {"planners": [], "objectives": [], "models": [], "policies": [part]}
-
-
-def stored_trajectories(store: Store, cells: Any) -> dict[str, np.ndarray]:
-    """The steps of all blocks of some cells, episodes one after the other, NaN beyond the last step of each."""
-    parts = []
-    for cell in cells:
-        for block in store.blocks(cell)[0]:
-            steps = block.trajectories
-            parts.append(dict(np.load(steps)) if isinstance(steps, Path) else dict(steps or {}))
-    longest = max(part["actions"].shape[1] for part in parts)
-
-    def padded(array: np.ndarray) -> np.ndarray:
-        room = [(0, 0), (0, longest - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
-        return np.pad(array, room, constant_values=np.nan)
-
-    names = [name for name in parts[0] if all(name in part for part in parts)]
-    return {
-        name: np.concatenate([part[name] if part[name].ndim == 1 else padded(part[name]) for part in parts])
-        for name in names
-    }
-
-
-def _policy_name(policy: Any) -> str:
-    return name_and_settings(policy, "policy")[0] if isinstance(policy, str | Mapping) else type(policy).__name__
 
 
 def _figure(record: Any) -> Any:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, verb
+from wmel.api.episodes import check_outputs
 from wmel.api.load import recorded_result
+from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.files import write_atomically
 from wmel.reports.cpg_record import recorded_arms

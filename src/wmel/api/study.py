@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.rescore import rescored
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, listener_for, verb, when_changed
+from wmel.api.episodes import build_executor, check_outputs, folder_of, listener_for, when_changed
 from wmel.api.given import Given
+from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.contract.cell import CellResult
 from wmel.contract.criterion import Criterion
@@ -19,6 +20,7 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
+from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
 from wmel.reports.esnr_envelope import EsnrRecord
@@ -39,37 +41,36 @@ from wmel.results import Result
 def study(
     study: Annotated[Any, o.Option("The study, as TOML.", "path", is_argument=True, metavar="FILE")],
     *,
-    output: o.Output = None,
     dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
     only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
     limit: Annotated[int | None, o.Option("The first so many cells.", "whole")] = None,
-    settings: o.Settings = None,
-    executor: o.Executor = None,
-    workers: o.Workers = None,
     anytime: o.Anytime = False,
-    rerun: o.Rerun = None,
-    keep: o.Keep = False,
-    device: o.Device = None,
-    quiet: o.Quiet = False,
+    **options: Unpack[o.StudyOptions],
 ) -> Result:
     """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
     keep_freed_memory()
-    whole, given = _study(study), Given.of(settings)
-    given.refuse_unused("executor")
-    folder = Path(output) if output is not None else Path("runs") / _name(study)
-    options = RunOptions(
+    whole, given = _study(study), Given.of(options["settings"])
+    given.refuse_unused("executor", way_out="write it into the study")
+    folder = Path(options["output"]) if options["output"] is not None else Path("runs") / _name(study)
+    steps = None if options["trajectories"] is None else Path(options["trajectories"])
+    how = RunOptions(
         only,
         limit,
-        build_executor(given, executor or whole.executor or "serial", workers),
+        build_executor(given, options["executor"] or whole.executor or "serial", options["workers"]),
         anytime,
-        when_changed(rerun, keep),
-        device or "cpu",
+        when_changed(options["rerun"], options["keep"]),
+        options["device"] or "cpu",
+        trajectories=steps is not None,
     )
     store = FolderStore(folder)
     if dry_run:
-        return _dry_run(whole, store, options, quiet=quiet)
-    with listener_for(whole.name, quiet=quiet) as listener:
-        summary = run_study(whole, store, options, listener)
+        return _dry_run(whole, store, how, quiet=options["quiet"])
+    if steps is not None:
+        check_steps_path(steps, chosen_cells(whole.cells, how))
+    with listener_for(whole.name, quiet=options["quiet"]) as listener:
+        summary = run_study(whole, store, how, listener)
+    if steps is not None:
+        write_steps(steps, store, chosen_cells(whole.cells, how))
     failed = sum(map(len, summary.failed.values()))
     done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
     result = stored_study(load_study(store), store)
@@ -84,6 +85,7 @@ def study(
         exit_code=1 if summary.failures else 0,
         failures=summary.failures,
         folder=folder,
+        files={} if steps is None else {"trajectories": steps},
         more={**result.more, "summary": summary},
     )
 
@@ -102,7 +104,7 @@ def report(
     """
     into = Path(folder if output is None else output)
     files = {name: into / name for name in ("report.md", "report.html")}
-    judged = None if criterion is None else Criterion.parse(criterion)
+    judged = Criterion.parse(criterion) if isinstance(criterion, str) else criterion
     store = FolderStore(Path(folder))
     loaded = load_study(store, rewards=judged is not None)
     check_outputs(into / FILES["study"], *files.values())

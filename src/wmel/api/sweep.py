@@ -1,44 +1,37 @@
 """wmel.sweep: one policy over the values of any settings, and the planning horizon that is enough."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, Unpack
 
 from wmel.analysis.horizon import check_epsilon
 from wmel.api import options as o
 from wmel.api.episodes import (
-    build_executor,
     check_outputs,
     common_failure,
     folder_of,
-    kept_store,
-    metric_names,
-    run_and_load,
-    store_for,
+    record_path,
+    run_episodes,
     task_data,
-    verb,
-    whole_results,
+    write_files,
 )
 from wmel.api.given import BEYOND, KINDS, Given, parse_execute
 from wmel.api.run import arm_data
+from wmel.api.verbs import setting_pairs, verb
 from wmel.contract.cell import Cell, CellResult
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
-from wmel.experiments.run import RunOptions
 from wmel.experiments.store import Store
-from wmel.files import write_atomically
 from wmel.parts import nearest
 from wmel.reports.any_record import FILES
 from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.markdown import to_markdown_horizon_sweep
-from wmel.reports.records import recorded_points, recorded_sweep, sweep_record, write_record
+from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
 from wmel.reports.terminal import sweep_lines
 from wmel.reports.words import answer_of_sweep
 from wmel.results import Result
 from wmel.schema import SweepPoint, pooled, stacked
 
-RECORD = FILES["sweep"]
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
 LISTS = {
     "environment": "environments",
@@ -56,7 +49,7 @@ def sweep(
     policy: o.Policy = "tabular-world-model",
     *,
     plan_horizons: Annotated[
-        Sequence[int] | None,
+        Sequence[int] | str | None,
         o.Option(
             f"Planning horizons, separated by commas.  [default: {','.join(map(str, PLAN_HORIZONS))}, unless --sweep "
             "is given]",
@@ -64,7 +57,7 @@ def sweep(
         ),
     ] = None,
     sweep: Annotated[
-        Mapping[str, Sequence[Any]] | None,
+        Mapping[str, Sequence[Any] | str] | Sequence[str] | None,
         o.Option(
             "Values of any setting: planner.elites=4,8,12; may be given several times.",
             "texts",
@@ -72,84 +65,40 @@ def sweep(
         ),
     ] = None,
     model: o.Model = None,
-    objective: o.Objective = None,
-    execute: o.Execute = None,
-    episodes: o.Episodes = None,
-    seeds: o.Seeds = 0,
-    horizon: o.Horizon = None,
-    criterion: o.Criterion = None,
-    stop: o.Stop = None,
     epsilon: Annotated[float, o.Option("Success a longer horizon must add to count as better.", "number")] = 0.01,
-    perturbation: o.Perturbation = None,
-    perturb_prob: o.PerturbProb = None,
-    perturb_step: o.PerturbStep = None,
-    metrics: o.Metrics = (),
-    settings: o.Settings = None,
-    preset: o.Preset = None,
-    device: o.Device = None,
-    rollout: o.Rollout = None,
-    executor: o.Executor = "serial",
-    workers: o.Workers = None,
-    output: o.Output = None,
     markdown: o.Markdown = None,
-    quiet: o.Quiet = False,
+    **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Sweep the planning horizon, or any settings, of a policy; the same episodes at every point."""
     check_epsilon(epsilon)
-    given = Given.of(settings, preset, model={"rollout": rollout, "device": device}, planner={"execute": execute})
-    record_file = None if output is None else Path(output) if Path(output).suffix == ".json" else Path(output) / RECORD
+    given = Given.of_options(options)
+    record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
     swept = _swept(sweep, plan_horizons)
     data = {
         "name": "sweep",
         "oracle": False,
         "floor": False,
-        "block": 50 if output is not None else 512,
-        "metrics": metric_names(given, metrics, None),
-        **task_data(
-            given,
-            environment,
-            episodes=episodes,
-            seeds=seeds,
-            horizon=horizon,
-            criterion=criterion,
-            stop=stop,
-            perturbation=perturbation,
-            perturb_prob=perturb_prob,
-            perturb_step=perturb_step,
-        ),
-        **arm_data(given, policy, model, objective),
+        **task_data(given, environment, options),
+        **arm_data(given, policy, model, options["objective"]),
     }
     _spread(data, swept)
-    study = replace(given.study(data), verb={"name": "sweep", "swept": list(swept), "epsilon": epsilon})
-    how = RunOptions(
-        executor=build_executor(given, executor, workers),
-        device=given.settings["model"].get("device") or "cpu",
-        when_changed="rerun",
-        needs_criterion=False,
-    )
-    title = f"{policy if isinstance(policy, str) else type(policy).__name__} in {data['environments'][0]['name']}"
-    with store_for(None if output is None else Path(output)) as store:
-        loaded, summary = run_and_load(study, store, how, title=title, quiet=quiet)
-        whole_results(loaded, summary)
-        result = stored_sweep(loaded, kept_store(store))
-        if record_file is not None:
-            write_record(record_file, result.record)
-    if markdown is not None:
-        write_atomically(Path(markdown), to_markdown_horizon_sweep(result.sweep))
-    files = {"record": record_file, "table": markdown}
-    result.files = {name: Path(path) for name, path in files.items() if path is not None}
-    result.failures = result.failures or summary.failures
-    result.exit_code = 1 if result.failures else 0
-    return result
+    stored = {"name": "sweep", "swept": list(swept), "epsilon": epsilon}
+    write = partial(write_files, record=record_file, markdown=markdown)
+    return run_episodes(given, data, options, stored, stored_sweep, write=write)
 
 
 def stored_sweep(loaded: LoadedStudy, store: Store) -> Result:
     """The result of a sweep from its stored rows."""
     cell = loaded.results[0].cell
     points = sweep_points(loaded.results, _labels(cell, loaded.verb["swept"]))
-    how = {"epsilon": loaded.verb["epsilon"], "metrics": loaded.metrics, "environment": cell.task.environment["name"]}
-    record = sweep_record(points, **how)
+    record = sweep_record(
+        points,
+        epsilon=loaded.verb["epsilon"],
+        metrics=loaded.metrics,
+        environment=cell.task.environment["name"],
+        rewards=bool(loaded.verb.get("rewards")),
+    )
     return _result(points, record, store)
 
 
@@ -205,12 +154,12 @@ def _labels(cell: Cell, settings: Sequence[str]) -> list[str]:
     return [called[setting] for setting in settings]
 
 
-def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[int] | None) -> dict[str, Any]:
+def _swept(sweep: Any, plan_horizons: Any) -> dict[str, Any]:
     """What is swept: `kind.name` -> (kind, name, values)."""
     found: dict[str, tuple[str, str, list[Any]]] = {}
-    if sweep is not None and not isinstance(sweep, Mapping):
+    if sweep is not None and not isinstance(sweep, Mapping | list | tuple):
         raise BadInput(f'what is swept is a mapping such as {{"planner.elites": [4, 8]}}, got {sweep!r}')
-    given = dict(sweep or {})
+    given = setting_pairs(sweep)
     if plan_horizons is not None or not given:
         if "planner.plan_horizon" in given:
             raise BadInput("planner.plan_horizon is given twice: by plan_horizons and by sweep")
@@ -219,9 +168,10 @@ def _swept(sweep: Mapping[str, Sequence[Any]] | None, plan_horizons: Sequence[in
         kind, dot, name = str(key).partition(".")
         if not dot or kind not in LISTS or not name:
             raise BadInput(f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, LISTS, 'kinds:')}")
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        if not isinstance(values, Iterable):
             raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
-        values = list(values)
+        texts = values.split(",") if isinstance(values, str) else []
+        values = [text.strip() for text in texts if text.strip()] or ([] if texts else list(values))
         if not values:
             raise BadInput(f"a sweep of {key} needs at least one value, got none")
         if len({str(value) for value in values}) < len(values):

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, listener_for, verb
+from wmel.api.episodes import check_outputs, listener_for
+from wmel.api.verbs import verb
 from wmel.errors import BadInput, needing
 from wmel.reports.any_record import FILES
 from wmel.reports.document import plotly_needed

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from wmel import catalog
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, listener_for, verb
+from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.given import Given, refuse_no_part
+from wmel.api.verbs import verb
 from wmel.contract.trainer import LearnsFromStored
 from wmel.errors import BadInput, needing
 from wmel.parts import able, name_and_settings
@@ -17,7 +18,7 @@ from wmel.results import Later, Result
 
 INTERRUPTED = 130
 CARD = "card.json"  # of a checkpoint
-OF_TDMPC2 = o.SettingOf("trainer", "tdmpc2")
+OF_TDMPC2 = o.SettingOf("trainer", "tdmpc2", merged=False)
 
 
 @verb
@@ -26,19 +27,18 @@ def train(
     environment: o.Environment = None,
     *,
     output: o.Folder,
-    settings: o.Settings = None,
-    quiet: o.Quiet = False,
-    **own: Any,
+    **options: Annotated[Any, o.TrainingOptions, o.SettingsOf("trainer")],
 ) -> Result:
     """Train a world model and write its checkpoint and card; other keywords are the settings of the trainer.
 
     A tdmpc2 keeps the episodes it plays in OUTPUT/episodes; one that was stopped goes on when it is called again. It
     needs no environment where it learns from stored data.
     """
-    given = Given.of(settings)
+    given = Given.of(options["settings"])
     folder = Path(output)
     check_outputs(folder / CARD)
-    wanted = {name: value for name, value in own.items() if value is not None}
+    shared = o.TrainingOptions.__annotations__
+    wanted = {name: value for name, value in options.items() if name not in shared and value is not None}
     if isinstance(trainer, str):
         wanted = given.beside("trainer", trainer, wanted)
     name, chosen = _trainer(trainer, wanted)
@@ -46,7 +46,7 @@ def train(
     given.refuse_unused()
     if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
-    with listener_for("", quiet=quiet) as listener:
+    with listener_for("", quiet=options["quiet"]) as listener:
         made = chosen.train(world, folder, listener)
     written = folder / CARD
     return _result(json.loads(written.read_text()) if written.exists() else made.card, folder, made.model)
@@ -104,9 +104,8 @@ def convert(
     output: o.Folder,
     decoder_steps: Annotated[int | None, OF_TDMPC2] = None,
     half: Annotated[bool | None, OF_TDMPC2] = None,
-    settings: o.Settings = None,
     device: o.Device = None,
-    quiet: o.Quiet = False,
+    **options: Unpack[o.TrainingOptions],
 ) -> Result:
     """Make a checkpoint of a published TD-MPC2 file (single task): weights as they are, a decoder, and a card.
 
@@ -117,7 +116,7 @@ def convert(
     from wmel.training.tdmpc2.finish import stored_weights
     from wmel.training.tdmpc2.official import converted
 
-    given, folder = Given.of(settings), Path(output)
+    given, folder = Given.of(options["settings"]), Path(output)
     check_outputs(folder / CARD)
     if (folder / CARD).exists():
         raise BadInput(f"{folder} holds a checkpoint: give another --output, or remove it first")

@@ -46,7 +46,6 @@ VERBS = {  # name -> the function behind it, and what it does
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
 OPTIONS_OF_TRAIN = ("--env", "--environment", "--output", "--out", "--set", "--parts")  # whose value is no trainer
 SWITCHES = ("--quiet", "--json", "--debug")
-OWN_SETTINGS = {"esnr": "esnr", "esnr over-training": "esnr"}  # verbs whose options are those of a diagnostic
 
 
 class EachOnce(TyperCommand):
@@ -108,23 +107,22 @@ def _command(name: str, target: str, typed: list[str]) -> Callable[..., Any]:
     from wmel.cli.generate import command_of
 
     add_cwd_to_path()
-    return command_of(verb, show_result, _own_settings(name, typed))
+    return command_of(verb, show_result, _own_settings(verb, typed))
 
 
-def _own_settings(name: str, typed: list[str]) -> "OwnSettings | None":
-    """The settings that are options of this call: those of its trainer, or of its diagnostic."""
-    from wmel.catalog import DIAGNOSTICS, TRAINERS
+def _own_settings(verb: Callable[..., Any], typed: list[str]) -> "OwnSettings | None":
+    """The settings that are options of this call: those of its diagnostic, or of the trainer that was typed."""
+    from wmel.api.verbs import own_settings
+    from wmel.catalog import REGISTRIES
     from wmel.cli.generate import OwnSettings
 
-    if name in OWN_SETTINGS:
-        part = OWN_SETTINGS[name]
-        return OwnSettings(f"diagnostic '{part}'", DIAGNOSTICS.settings_of(part))
-    if name != "train":
+    mark = own_settings(verb)
+    if mark is None:
         return None
-    trainer = trainer_of(typed)
-    if trainer is None or (VARIABLE in os.environ and not TRAINERS.has(trainer)):
-        return OwnSettings("trainer", {})
-    return OwnSettings(f"trainer '{trainer}'", TRAINERS.settings_of(trainer))
+    registry, part = REGISTRIES[mark.kind], mark.part or trainer_of(typed)
+    if part is None or (VARIABLE in os.environ and not registry.has(part)):
+        return OwnSettings(mark.kind, {})
+    return OwnSettings(f"{mark.kind} '{part}'", registry.settings_of(part))
 
 
 def trainer_of(typed: list[str]) -> str | None:

@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from wmel.analysis.scorecard import Coverage
 from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
@@ -20,7 +19,7 @@ from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult,
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, joined_reasons
 from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
 from wmel.files import stamp_of, write_whole
-from wmel.schema import Run
+from wmel.schema import Coverage, Run
 
 
 @dataclass(eq=False)

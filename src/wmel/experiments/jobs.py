@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.analysis.scorecard import Coverage, coverage, has_axis
+from wmel.analysis.scorecard import coverage, has_axis
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.cell import Cell, Diagnostic, Training
@@ -30,7 +30,7 @@ from wmel.experiments.build import (
     weights_file_hash,
 )
 from wmel.experiments.provenance import provenance
-from wmel.schema import Run
+from wmel.schema import Coverage, Run
 
 TIMED = 100  # decisions timed for latency, in the first block of a cell
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from wmel.analysis.scorecard import Coverage, joined_coverage
 from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.errors import BadRecord
 from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
-from wmel.schema import Run, stacked
+from wmel.schema import Run, joined_coverage, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,6 @@ class LoadedStudy:
     damaged: list[str]  # what is wrong with files that were left out
     metrics: tuple[str, ...] = ()
     readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
-    coverage: dict[str, Coverage] = field(default_factory=dict)  # by the key of a cell
     unread: dict[str, str] = field(default_factory=dict)  # name of a reading that is not there -> why
     verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
 
@@ -36,7 +34,6 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
     manifest = store.manifest()
     damaged: list[str] = []
     results = [cell_result(store, cell, damaged, rewards=rewards) for cell in manifest.cells]
-    covered = {cell.key: cell_coverage(store, cell) for cell in manifest.cells}
     readings = [(cell, store.reading(cell)) for cell in manifest.diagnostics]
     return LoadedStudy(
         manifest.name,
@@ -46,7 +43,6 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
         damaged,
         manifest.metrics,
         readings,
-        {key: found for key, found in covered.items() if found is not None},
         {cell.name: store.failure(cell) or "not read yet" for cell, found in readings if found is None},
         manifest.verb,
     )
@@ -84,13 +80,8 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
 def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
     """The run that some blocks of one cell are, up to a number of episodes."""
     tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
-    return Run(**blocks[0].run, table=stacked(tables))
-
-
-def cell_coverage(store: Store, cell: Cell) -> Coverage | None:
-    """Where the stored episodes of a cell went; None where there is no axis to be covered."""
-    found = [block.coverage for block in leading(store.blocks(cell)[0]) if block.coverage is not None]
-    return joined_coverage(found) if found else None
+    coverage = joined_coverage([block.coverage for block in blocks])
+    return Run(**blocks[0].run, table=stacked(tables), coverage=coverage)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,18 +22,21 @@ class SeedsOfArm:
     def episodes(self) -> int:
         return sum(cell.episodes for cell in self.cells)
 
-    def blocks(self, store: Store, paths: ModelPaths, first: int, last: int) -> list[Block]:
+    def blocks(self, store: Store, paths: ModelPaths, first: int, last: int, *, trajectories: bool) -> list[Block]:
         """What is not stored of its episodes from `first` up to `last`."""
         found, before = [], 0
         for cell in self.cells:
             begin, until = max(0, first - before), min(cell.episodes, last - before)
             if begin < until:
-                found += missing_blocks(store, cell, paths, until - begin, first=begin, last=until)
+                size = until - begin
+                found += missing_blocks(store, cell, paths, size, first=begin, last=until, trajectories=trajectories)
             before += cell.episodes
         return found
 
 
-def rounds(store: Store, cells: list[Cell], paths: ModelPaths, size: int) -> Iterator[list[Block]]:
+def rounds(
+    store: Store, cells: list[Cell], paths: ModelPaths, size: int, *, trajectories: bool = False
+) -> Iterator[list[Block]]:
     """The blocks of each round in turn; the next is made up when those of the last are stored."""
     undecided = _arms(cells)
     longest = max((arm.episodes for arm in undecided.values()), default=0)
@@ -47,7 +50,8 @@ def rounds(store: Store, cells: list[Cell], paths: ModelPaths, size: int) -> Ite
         ]
         if not wanted:
             return
-        yield [block for arm in wanted for block in arm.blocks(store, paths, first, first + size)]
+        until = first + size
+        yield [block for arm in wanted for block in arm.blocks(store, paths, first, until, trajectories=trajectories)]
         results = [cell_result(store, cell) for arm in wanted for cell in arm.cells]
         undecided = {key: arm for key, arm in undecided.items() if not _is_decided(key, results)}
 

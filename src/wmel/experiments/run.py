@@ -197,7 +197,7 @@ class _Runner:
         able = [cell for cell in cells if _training_key(cell) not in unable]
         from wmel.experiments.rounds import rounds  # the verdicts of gaps are needed only here
 
-        for blocks in rounds(self.store, able, paths, self.study.block):
+        for blocks in rounds(self.store, able, paths, self.study.block, trajectories=self.options.trajectories):
             self._run_blocks(blocks)
 
     def _run_blocks(self, jobs: list[Block]) -> None:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from wmel.analysis.scorecard import Coverage
 from wmel.contract.cell import Cell, Diagnostic, Part
 from wmel.errors import WmelError
 from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
@@ -14,7 +13,7 @@ from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult
 from wmel.experiments.provenance import code_of, differences
 from wmel.machine import versions_in_use
-from wmel.schema import EpisodeTable
+from wmel.schema import Coverage, EpisodeTable
 
 MANIFEST = "study.json"
 

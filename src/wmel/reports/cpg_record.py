@@ -1,17 +1,17 @@
 """The record of a comparison of models, and the folder it is kept in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 from wmel.analysis.pooling import Arms
-from wmel.analysis.scorecard import Coverage, scorecard
+from wmel.analysis.scorecard import scorecard
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.errors import BadRecord
 from wmel.reports.any_record import FILES
-from wmel.reports.entries import estimate_entry, scorecard_entry
-from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
-from wmel.reports.records import agree, read_record, recorded_run, run_metadata, run_record, stamp, write_record
+from wmel.reports.entries import agree, coverage_entries, coverage_from, estimate_entry, scorecard_entry
+from wmel.reports.json_envelope import CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
+from wmel.reports.records import read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 
@@ -38,7 +38,7 @@ def cpg_record(
         scorecards={
             name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
-        coverage={name: None if one is None else CoverageEntry(**asdict(one)) for name, one in arms.coverage.items()},
+        coverage=dict(coverage_entries(arms.coverage)),
         max_episodes=arms.cap,
         cpgs={name: cpg_entry(arms, name) for name in arms.learned},
         models=dict(models or {}),
@@ -79,11 +79,12 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     )
 
 
-def write_comparison(folder: Path, arms: Arms, record: CPGRecord) -> None:
-    """The records of all arms, then the one that names them."""
+def write_comparison(folder: Path, arms: Arms, record: CPGRecord, *, rewards: bool = False) -> None:
+    """The records of all arms, with the rewards of every step where they are wanted; then the one that names them."""
+    metrics, cards = record.setting.metrics, record.scorecards
     for name, run in arms.by_name.items():
-        card = record.scorecards[name]
-        write_record(folder / f"{name}.json", run_record(run, metrics=record.setting.metrics, card=card))
+        made = run_record(run, metrics=metrics, rewards=rewards, card=cards[name])
+        write_record(folder / f"{name}.json", made)
     write_record(folder / FILE, record)
 
 
@@ -107,12 +108,13 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
         arm = read_record(path.parent / file)
         if not isinstance(arm, RunRecord):
             raise BadRecord(f"{path.parent / file} is no record of a run, as an arm of {path} must be")
-        runs[name] = recorded_run(arm)
+        runs[name] = replace(recorded_run(arm), coverage=coverage_from(record.coverage.get(name)))
     if not {"oracle", "random", *record.cpgs} <= set(runs):
         raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
-    covered = {name: None if one is None else Coverage(**dict(one)) for name, one in record.coverage.items()}
     models = {name: runs[name] for name in record.cpgs}
-    arms = Arms(runs["oracle"], models, runs["random"], covered, record.max_episodes)
+    others = {name: coverage_from(one) for name, one in record.coverage.items() if name not in runs}
+    covered = {name: one for name, one in others.items() if one is not None}
+    arms = Arms(runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered)
     said = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, said))

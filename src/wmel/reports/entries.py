@@ -1,12 +1,15 @@
 """Between the values wmel computes with and the entries its records hold."""
 
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.json_envelope import EpisodeEntry, EstimateEntry, ScorecardEntry
-from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
+from wmel.reports.json_envelope import CoverageEntry, Envelope, EpisodeEntry, EstimateEntry, ScorecardEntry
+from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, Coverage, EpisodeTable, blank_columns
 from wmel.stats.estimate import Estimate
 
 
@@ -16,6 +19,20 @@ def estimate_entry(estimate: Estimate) -> EstimateEntry:
 
 def estimate_from(entry: EstimateEntry) -> Estimate:
     return Estimate(**dict(entry))
+
+
+def coverage_entry(coverage: Coverage | None) -> CoverageEntry | None:
+    return None if coverage is None else CoverageEntry(**asdict(coverage))
+
+
+def coverage_from(entry: CoverageEntry | None) -> Coverage | None:
+    return None if entry is None else Coverage(**{**dict(entry), "histogram": tuple(entry.histogram)})
+
+
+def coverage_entries(coverage: Mapping[str, Coverage | None]) -> dict[str, CoverageEntry]:
+    """Those that are there, by name."""
+    entries = {name: coverage_entry(one) for name, one in coverage.items()}
+    return {name: one for name, one in entries.items() if one is not None}
 
 
 def scorecard_entry(card: Scorecard) -> ScorecardEntry:
@@ -79,3 +96,20 @@ def _plain(column: Column, value: Any) -> Any:
     if column.is_series:
         return [float(one) for one in value]
     return value if column.dtype is object else column.dtype(value).item() if column.dtype is not bool else bool(value)
+
+
+def same_record(one: Envelope, other: Envelope) -> bool:
+    """Whether two records say the same, whoever wrote them and when."""
+    stamped = {"schema_version", "wmel_version", "generated_at"}
+    return agree(one.model_dump(exclude=stamped), other.model_dump(exclude=stamped))
+
+
+def agree(one: Any, other: Any) -> bool:
+    """Equal, but for the last digits of numbers."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(agree, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return one == other

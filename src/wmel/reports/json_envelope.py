@@ -48,6 +48,18 @@ class ScorecardEntry(Entry):
     estimates: dict[str, EstimateEntry]
 
 
+class CoverageEntry(Entry):
+    """Visited states along an axis."""
+
+    axis: str
+    states: Positive
+    mean: float
+    most: float
+    above_half: float
+    above_three_quarters: float
+    histogram: list[Count]
+
+
 class _Episode(Entry):
     """One episode: the columns of `wmel.schema`, null where one is missing, and whether it recovered."""
 
@@ -141,6 +153,7 @@ class SweepPointEntry(Entry):
     scorecard: ScorecardEntry
     success_ci: tuple[float | None, float | None]
     latency_ci_ms: tuple[float | None, float | None]
+    coverage: CoverageEntry | None = None  # null: no axis to be covered, or a record of schema 2.0
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
 
@@ -168,6 +181,7 @@ class RunRecord(Envelope):
     kind: Literal["run"]
     metadata: RunMetadata
     scorecard: ScorecardEntry
+    coverage: CoverageEntry | None = None  # null: no axis to be covered, or a record of schema 2.0
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
     @model_validator(mode="after")
@@ -216,18 +230,6 @@ class VerdictEntry(Entry):
     interval: EstimateEntry
     reason: str
     n_that_decides: Positive | None
-
-
-class CoverageEntry(Entry):
-    """Visited states along an axis."""
-
-    axis: str
-    states: Positive
-    mean: float
-    most: float
-    above_half: float
-    above_three_quarters: float
-    histogram: list[Count]
 
 
 class CPGEntry(Entry):

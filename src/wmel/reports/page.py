@@ -8,7 +8,14 @@ from wmel.reports.page_tables import html_list, html_table, paragraphs
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps, tally
 from wmel.reports.study_readings import readings_tables
-from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
+from wmel.reports.study_tables import (
+    arms_table,
+    coverage_table,
+    gaps_table,
+    missing_table,
+    summary_table,
+    verdict_reasons,
+)
 from wmel.reports.study_words import describe_comparison, gap_sentence, size_words
 
 FEW = 12  # so many sentences or comparisons are shown unfolded
@@ -66,7 +73,7 @@ def _legend(record: StudyRecord) -> str:
 
 
 def _comparison(comparison: ComparisonEntry) -> str:
-    tables = html_table(arms_table(comparison)) + html_table(gaps_table(comparison))
+    tables = "".join(html_table(make(comparison)) for make in (arms_table, gaps_table, coverage_table))
     reasons = html_list(verdict_reasons(comparison)) or "<p>No gap was measured here.</p>"
     setting = f'<p class="quiet">{escape(describe_comparison(comparison))}</p>'
     return f"<details><summary>{escape(comparison.name)}</summary>{setting}{tables}{reasons}</details>"

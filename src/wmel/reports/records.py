@@ -1,6 +1,5 @@
 """Records: made from finished runs, written atomically, checked whenever they are read or written."""
 
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,10 +16,20 @@ from wmel.contract.criterion import Stop
 from wmel.errors import BadRecord
 from wmel.files import write_atomically
 from wmel.reports.any_record import RECORD, AnyRecord
-from wmel.reports.entries import episode_entries, episode_table, estimate_entry, estimate_from, scorecard_entry
+from wmel.reports.entries import (
+    agree,
+    coverage_entry,
+    coverage_from,
+    episode_entries,
+    episode_table,
+    estimate_entry,
+    estimate_from,
+    scorecard_entry,
+)
 from wmel.reports.json_envelope import (
     READABLE,
     SCHEMA_VERSION,
+    CoverageEntry,
     RunMetadata,
     RunRecord,
     ScorecardEntry,
@@ -48,6 +57,7 @@ def run_record(
         kind="run",
         metadata=run_metadata(run, metrics),
         scorecard=card or scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
+        coverage=coverage_entry(run.coverage),
         results=episode_entries(run.table, rewards=rewards),
     )
 
@@ -63,7 +73,12 @@ def run_metadata(run: Run, metrics: Sequence[str] = ()) -> RunMetadata:
 
 
 def sweep_record(
-    points: Sequence[SweepPoint], *, epsilon: float, metrics: Sequence[str] = (), environment: str | None = None
+    points: Sequence[SweepPoint],
+    *,
+    epsilon: float,
+    metrics: Sequence[str] = (),
+    environment: str | None = None,
+    rewards: bool = False,
 ) -> SweepRecord:
     """The record of a sweep; `environment` is the name of one whose points have names of their own."""
     run = points[0].run
@@ -88,7 +103,8 @@ def sweep_record(
         metadata=metadata,
         policy_name=run.policy_name,
         points=[
-            _point(point, card, episode_entries(point.run.table)) for point, card in zip(points, cards, strict=True)
+            _point(point, card, coverage_entry(point.run.coverage), episode_entries(point.run.table, rewards=rewards))
+            for point, card in zip(points, cards, strict=True)
         ],
         effective_horizon=estimate_entry(sweep.effective_horizon),
     )
@@ -118,10 +134,10 @@ def run_scorecard(record: RunRecord) -> Scorecard:
 
 def recorded_run(record: RunRecord) -> Run:
     """The run a record was made from."""
-    return _recorded_run(record.metadata, record.results)
+    return _recorded_run(record.metadata, record)
 
 
-def _recorded_run(said: RunMetadata, results: list[Any]) -> Run:
+def _recorded_run(said: RunMetadata, stored: RunRecord | SweepPointEntry) -> Run:
     named = {name: getattr(said, name) for name in ("plan_horizon", *SETTINGS)}
     return Run(
         environment_name=said.env,
@@ -139,7 +155,8 @@ def _recorded_run(said: RunMetadata, results: list[Any]) -> Run:
         latency_threads=said.latency_threads,
         versions=said.versions,
         parts=said.parts,
-        table=episode_table(results),
+        table=episode_table(stored.results),
+        coverage=coverage_from(stored.coverage),
     )
 
 
@@ -150,7 +167,7 @@ def recorded_points(record: SweepRecord) -> list[SweepPoint]:
     return [
         SweepPoint(
             dict(point.swept) or {"plan_horizon": point.plan_horizon},
-            _recorded_run(RunMetadata(**{**said, **length, "plan_horizon": point.plan_horizon}), point.results),
+            _recorded_run(RunMetadata(**{**said, **length, "plan_horizon": point.plan_horizon}), point),
         )
         for point in record.points
     ]
@@ -210,31 +227,19 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
         stored = [record.effective_horizon, *record.points]
         derived = [
             estimate_entry(sweep.effective_horizon),
-            *(_point(point, card, point.results) for point, card in zip(record.points, sweep.scorecards, strict=True)),
+            *(
+                _point(point, card, point.coverage, point.results)
+                for point, card in zip(record.points, sweep.scorecards, strict=True)
+            ),
         ]
     for entry, expected in zip(stored, derived, strict=True):
         if not agree(entry.model_dump(), expected.model_dump()):
             raise BadRecord(f"{path} is not a wmel record: its summary does not follow from its rows")
 
 
-def same_record(one: AnyRecord, other: AnyRecord) -> bool:
-    """Whether two records say the same, whoever wrote them and when."""
-    stamped = {"schema_version", "wmel_version", "generated_at"}
-    return agree(one.model_dump(exclude=stamped), other.model_dump(exclude=stamped))
-
-
-def agree(one: Any, other: Any) -> bool:
-    """Equal, but for the last digits of numbers."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(agree, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9)
-    return one == other
-
-
-def _point(point: SweepPoint | SweepPointEntry, card: Scorecard, results: list[Any]) -> SweepPointEntry:
+def _point(
+    point: SweepPoint | SweepPointEntry, card: Scorecard, coverage: CoverageEntry | None, results: list[Any]
+) -> SweepPointEntry:
     success, latency = card["success_rate"], card["average_planning_latency_ms"]
     return SweepPointEntry(
         plan_horizon=point.plan_horizon,
@@ -242,6 +247,7 @@ def _point(point: SweepPoint | SweepPointEntry, card: Scorecard, results: list[A
         scorecard=scorecard_entry(card),
         success_ci=(success.low, success.high),
         latency_ci_ms=(latency.low, latency.high),
+        coverage=coverage,
         results=results,
     )
 

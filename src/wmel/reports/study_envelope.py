@@ -6,6 +6,7 @@ from pydantic import Field
 
 from wmel.reports.json_envelope import (
     Count,
+    CoverageEntry,
     CPGEntry,
     Entry,
     Envelope,
@@ -42,6 +43,7 @@ class ComparisonEntry(Entry):
     setting: RunMetadata  # of the oracle's arm, or the first; the others differ in model or policy alone
     scorecards: dict[str, ScorecardEntry]  # by arm
     gaps: dict[str, ComparedEntry]  # by model
+    coverage: dict[str, CoverageEntry] = Field(default_factory=dict)  # by arm, where an axis is to be covered
 
 
 class ReadingEntry(Entry):

@@ -7,7 +7,14 @@ from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import tally
 from wmel.reports.study_readings import readings_tables
-from wmel.reports.study_tables import arms_table, gaps_table, missing_table, summary_table, verdict_reasons
+from wmel.reports.study_tables import (
+    arms_table,
+    coverage_table,
+    gaps_table,
+    missing_table,
+    summary_table,
+    verdict_reasons,
+)
 from wmel.reports.study_words import describe_comparison, size_words
 
 
@@ -37,6 +44,7 @@ def _comparison(comparison: ComparisonEntry) -> list[str]:
         f"## {plain(comparison.name)}",
         plain(describe_comparison(comparison)),
         *markdown_table(arms_table(comparison)),
+        *(_titled(coverage_table(comparison)) if comparison.coverage else []),
     ]
     if not comparison.gaps:
         return [*blocks, "No gap was measured here."]

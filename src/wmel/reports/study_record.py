@@ -7,7 +7,7 @@ from wmel.analysis.scorecard import scorecard
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry
-from wmel.reports.entries import estimate_entry, scorecard_entry
+from wmel.reports.entries import coverage_entries, estimate_entry, scorecard_entry
 from wmel.reports.records import run_metadata, stamp
 from wmel.reports.study_envelope import (
     ClaimsEntry,
@@ -96,6 +96,7 @@ def _entry(
             name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
         gaps=gaps,
+        coverage=coverage_entries({name: run.coverage for name, run in runs.items()}),
     )
 
 

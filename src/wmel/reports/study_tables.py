@@ -52,6 +52,7 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
         "return": ("average_return", 1),
         "pre-solved": ("pre_solved_rate", 3),
         "errors": ("error_rate", 3),
+        **{name: (name, 3) for name in comparison.setting.metrics},
     }
     own = comparison.arm_labels
     labels = list(dict.fromkeys(label for arm in comparison.scorecards for label in own.get(arm, {})))
@@ -72,6 +73,25 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
         for arm, card in comparison.scorecards.items()
     )
     return StudyTable(f"Arms of {comparison.name}", columns, rows)
+
+
+def coverage_table(comparison: ComparisonEntry) -> StudyTable:
+    """Where the states that each arm visited lie, where an axis is to be covered."""
+    seen = comparison.coverage
+    axis = next((one.axis for one in seen.values()), "")
+    columns = (TableColumn("arm", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
+    rows = tuple(
+        (
+            TableCell(arm),
+            TableCell(str(one.states)),
+            TableCell(f"{one.mean:.3f}"),
+            TableCell(f"{one.most:.3f}"),
+            TableCell(f"{one.above_half:.1%}"),
+            TableCell(f"{one.above_three_quarters:.1%}"),
+        )
+        for arm, one in seen.items()
+    )
+    return StudyTable(f"{axis} of the states visited in {comparison.name}".capitalize(), columns, rows)
 
 
 def gaps_table(comparison: ComparisonEntry) -> StudyTable:

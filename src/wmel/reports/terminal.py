@@ -1,6 +1,7 @@
 """Results as text for a terminal: functions that return lines; who prints them is not their business."""
 
 import sys
+from collections.abc import Mapping
 from io import StringIO
 
 from rich.console import Console
@@ -14,10 +15,11 @@ from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.esnr_words import describe_readings, difference_table, esnr_sentences, esnr_table
 from wmel.reports.json_envelope import (
+    CoverageEntry,
     CPGEntry,
     CPGRecord,
     EstimateEntry,
-    RunMetadata,
+    RunRecord,
     ScorecardEntry,
     SweepRecord,
 )
@@ -60,31 +62,39 @@ def table_lines(shown: StudyTable) -> list[str]:
     return [lines_of(rows), *shown.notes]
 
 
-def scorecard_lines(metadata: RunMetadata, card: Scorecard) -> list[str]:
-    """One line per metric; an undefined one says why."""
+def scorecard_lines(record: RunRecord, card: Scorecard) -> list[str]:
+    """One line per metric, an undefined one says why; then where states were visited."""
+    metadata = record.metadata
     rows = table("metric", "value", "95% interval", "n", "note")
     for name, estimate in card.estimates.items():
         note = estimate.method if estimate.is_defined else estimate.reason
         rows.add_row(name, number(estimate), bounds(estimate), str(estimate.n), note)
     episodes = f"{metadata.episodes} of at most {metadata.horizon} steps"
-    return [describe_setting(metadata, episodes), lines_of(rows)]
+    covered = {} if record.coverage is None else {metadata.policy: record.coverage}
+    return [describe_setting(metadata, episodes), lines_of(rows), *coverage_lines(covered)]
 
 
 def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
     """One line per point, and H* where the planning horizon is swept."""
     metadata, swept = record.metadata, list(record.points[0].swept) or ["plan_horizon"]
-    rows = table(*swept, "success", "95% CI", "steps", "latency_ms", "95% CI (ms)", "compute/decision")
+    added = metadata.metrics
+    rows = table(*swept, "success", "95% CI", "steps", "latency_ms", "95% CI (ms)", "compute/decision", *added)
     for point, card in zip(record.points, sweep.scorecards, strict=True):
         success, latency = card["success_rate"], card["average_planning_latency_ms"]
         steps, compute = card["average_steps_to_success"], card["average_compute_per_decision"]
         at = list(point.swept.values()) or [point.plan_horizon]
         costs = number(steps, 1), number(latency), bounds(latency), number(compute, 1)
-        rows.add_row(*map(label_words, at), number(success), bounds(success), *costs)
+        rows.add_row(*map(label_words, at), number(success), bounds(success), *costs, *(number(card[m]) for m in added))
     episodes = f"{metadata.episodes_per_point} per point, of at most {metadata.episode_horizon} steps"
     lines = [describe_setting(metadata, episodes, swept), lines_of(rows)]
-    if "plan_horizon" not in swept:
-        return lines
-    return [*lines, f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"]
+    if "plan_horizon" in swept:
+        lines.append(f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})")
+    covered = {
+        " ".join(f"{name}={label_words(value)}" for name, value in point.swept.items()): point.coverage
+        for point in record.points
+        if point.coverage is not None
+    }
+    return [*lines, *coverage_lines(covered)]
 
 
 def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
@@ -93,12 +103,12 @@ def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
     lines = [describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", ("model",))]
     if record.max_episodes is not None:
         lines.append(f"pairs were added until each gap was decided or given up, at most {record.max_episodes}")
-    rows = table(
-        "name", "success", "95% CI", "steps", "compute/decision", "latency_ms", "return", "pre-solved", "errors"
-    )
+    costs = ("steps", "compute/decision", "latency_ms", "return", "pre-solved", "errors")
+    rows = table("name", "success", "95% CI", *costs, *setting.metrics)
     for name, card in record.scorecards.items():
-        rows.add_row(name, *_arm(card))
-    lines += [lines_of(rows), *_coverage_lines(record)]
+        added = (estimate_from(card.estimates[metric]) for metric in setting.metrics)
+        rows.add_row(name, *_arm(card), *map(number, added))
+    lines += [lines_of(rows), *coverage_lines(record.coverage)]
     for name, entry in record.cpgs.items():
         lines += _gap_lines(name, entry, paper_first=paper_first)
     return lines
@@ -157,9 +167,9 @@ def _gap_lines(name: str, entry: CPGEntry, *, paper_first: bool) -> list[str]:
     return lines
 
 
-def _coverage_lines(record: CPGRecord) -> list[str]:
-    """Where states were visited, where that has a name."""
-    seen = {name: one for name, one in record.coverage.items() if one is not None}
+def coverage_lines(coverage: Mapping[str, CoverageEntry | None]) -> list[str]:
+    """Where states were visited, by arm, where that has a name."""
+    seen = {name: one for name, one in coverage.items() if one is not None}
     if not seen:
         return []
     rows = table("name", "states", "mean", "max", "above 1/2", "above 3/4")

@@ -1,0 +1,174 @@
+"""What makes a function a verb: all its options in one signature, checked and converted whoever calls it."""
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+from wmel.api.options import Option, SettingOf, SettingsOf
+from wmel.errors import BadInput, nearest
+
+ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
+    "path": ("a path", (str, Path)),
+    "number": ("a number", Real),
+    "text": ("text", str),
+}
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def verb(function: Verb) -> Verb:
+    """A decorator of verbs: the options of its groups are filled in, and what it does not take is bad input.
+
+    `function(**options: Unpack[Group])` gets every option of the group, those not given at their defaults. Options that
+    are settings of parts are moved into `settings`.
+    """
+    own, group, has_more = _read_options(function)
+    known = {name: one for name, one in own.parameters.items() if one.kind is not one.VAR_KEYWORD} | group
+    rest = [one for one in own.parameters.values() if one.kind is one.VAR_KEYWORD and has_more]
+
+    @functools.wraps(function)
+    def call(*values: Any, **given: Any) -> Any:
+        unknown = next((name for name in given if name not in known and not has_more), None)
+        if unknown is not None:
+            raise BadInput(_refusal(function.__name__, list(known), unknown, given))
+        try:
+            bound = own.bind(*values, **given)
+        except TypeError as error:
+            raise BadInput(f"wmel.{function.__name__}: {error}") from None
+        bound.apply_defaults()
+        options = {name: one.default for name, one in group.items()} | _rest_of(bound)
+        named = {name: value for name, value in bound.arguments.items() if name in known} | options
+        named = {name: _convert(known[name], value) if name in known else value for name, value in named.items()}
+        for name, one in own.parameters.items():
+            if one.kind is one.VAR_KEYWORD:
+                bound.arguments[name] = _merge_settings({key: named[key] for key in options}, group)
+            elif name in named:
+                bound.arguments[name] = named[name]
+        return function(*bound.args, **bound.kwargs)
+
+    parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
+    vars(call)["__signature__"] = own.replace(parameters=parameters)
+    return call  # pyright: ignore[reportReturnType]
+
+
+def own_settings(verb: Callable[..., Any]) -> SettingsOf | None:
+    """The part all of whose settings are options of a verb, where there is one."""
+    for one in inspect.signature(verb).parameters.values():
+        for mark in getattr(one.annotation, "__metadata__", ()):
+            if isinstance(mark, SettingsOf):
+                return mark
+    return None
+
+
+def mark_of(parameter: inspect.Parameter) -> Any:
+    """How a parameter of a verb is declared: an `Option` or a `SettingOf`; None for any other."""
+    return next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
+
+
+def setting_pairs(texts: Any) -> dict[str, Any]:
+    """Settings as {"planner.elites": 8}, or as texts such as planner.elites=8; one given twice is refused."""
+    if isinstance(texts, Mapping):
+        return dict(texts)
+    if texts is not None and not isinstance(texts, list | tuple):
+        raise BadInput(f'settings are {{"planner.elites": 8}}, or texts such as planner.elites=8; got {texts!r}')
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        key, sign, value = str(text).partition("=")
+        if not sign:
+            raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
+        if key.strip() in found:
+            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _read_options(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, inspect.Parameter], bool]:
+    """The signature of a verb, the options of its group as parameters, and whether it takes a part's settings too."""
+    own = inspect.signature(function)
+    rest = next((one.annotation for one in own.parameters.values() if one.kind is one.VAR_KEYWORD), None)
+    marks = getattr(rest, "__metadata__", ())
+    unpacked = [typing.get_args(rest)[0]] if typing.get_origin(rest) is typing.Unpack else []
+    group = next((one for one in (*unpacked, *marks) if typing.is_typeddict(one)), None)
+    hints = {} if group is None else typing.get_type_hints(group, include_extras=True)
+    parameters = {
+        name: inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=hint,
+            default=getattr(hint.__metadata__[0], "default", None),
+        )
+        for name, hint in hints.items()
+    }
+    return own, parameters, any(isinstance(mark, SettingsOf) for mark in marks)
+
+
+def _rest_of(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """The keywords that are no parameters of the function itself."""
+    for name, one in bound.signature.parameters.items():
+        if one.kind is one.VAR_KEYWORD:
+            return dict(bound.arguments[name])
+    return {}
+
+
+def _convert(parameter: inspect.Parameter, value: Any) -> Any:
+    """The value of an option as the verb takes it; what is no path, number or text is refused."""
+    option = mark_of(parameter)
+    if not isinstance(option, Option) or (value is None and parameter.default is None):
+        return value
+    if option.kind in ("wholes", "numbers"):
+        kind = int if option.kind == "wholes" else float
+        return _split_numbers(value, kind, parameter.name) if isinstance(value, str) else value
+    if parameter.annotation.__origin__ is Any:
+        return value  # the verb judges it
+    word, types = ACCEPTED.get(option.kind, ("", object))
+    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
+        raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
+    return value
+
+
+def _split_numbers(text: str, kind: type, name: str) -> list[Any]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    named = "whole numbers" if kind is int else "numbers"
+    try:
+        numbers = [kind(word) for word in words]
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise BadInput(f"{name} takes one or more {named} separated by commas, got {text[:80]!r}")
+    return numbers
+
+
+def _merge_settings(options: dict[str, Any], group: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """The options with those that are settings of parts among `settings`."""
+    marks = {name: mark_of(one) for name, one in group.items()}
+    merged = {name: mark for name, mark in marks.items() if isinstance(mark, SettingOf) and mark.merged}
+    if "settings" not in group:
+        return options
+    settings = setting_pairs(options["settings"])
+    for name, mark in merged.items():
+        value, key = options.pop(name), f"{mark.kind}.{name}"
+        if value is None:
+            continue
+        if key in settings:
+            raise BadInput(f"{key} is given twice: {settings[key]!r} and {value!r}")
+        settings[key] = _read_layout(value) if name == "layout" else value
+    return {**options, "settings": settings}
+
+
+def _read_layout(layout: Any) -> Any:
+    """The drawing of a grid: the text of a file, unless it is the drawing itself."""
+    if not isinstance(layout, str | Path) or "\n" in str(layout):
+        return layout
+    try:
+        return Path(layout).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the layout {layout}: {error}") from error
+
+
+def _refusal(name: str, known: list[str], unknown: str, given: Mapping[str, Any]) -> str:
+    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
+    words = f"wmel.{name} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
+    return f"{words};{nearest(unknown, known)}"
