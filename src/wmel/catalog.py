@@ -209,7 +209,7 @@ def planner(name: str, **settings: Any) -> Any:
 
 def policy(name: Any, environment: Any, **settings: Any) -> Any:
     """A policy for an environment, by its catalogue name; any planner, by name or as an object, is one too."""
-    planning = import_object("wmel.policies.planning:planning")
+    planning = import_object("wmel.policies.model_predictive:planning")
     _require(environment, "environment", "spec")
     if not isinstance(name, str):
         _require(name, "planner", "plan")

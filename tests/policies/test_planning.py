@@ -9,10 +9,9 @@ from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.policy import Percept
 from wmel.errors import BadInput
-from wmel.models.callable_model import CallableModel
+from wmel.models.callable_model import CallableModel, adapted_model
 from wmel.planners.random_shooting import RandomShooting
 from wmel.policies.four_methods import FourMethodsPolicy
-from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 from wmel.schema import OUTCOMES
 

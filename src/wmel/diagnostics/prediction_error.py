@@ -16,11 +16,11 @@ from wmel.contract.environment import Environment, Finite
 from wmel.contract.policy import Percept
 from wmel.diagnostics.states import FRESH
 from wmel.errors import BadInput
+from wmel.models.callable_model import adapted_model
 from wmel.models.imagine import decoded, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
-from wmel.policies.planning import adapted_model
 from wmel.stats.means import t_quantile
 
 EPISODES = 16

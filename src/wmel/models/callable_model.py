@@ -1,14 +1,21 @@
-"""Bring your own model, the shortest way: a plain `dynamics(state, action) -> state` on single observations."""
+"""A model of your own: batched, an object with four methods, or a plain `dynamics(state, action) -> state`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import BadModel
+from wmel.errors import BadInput, BadModel, described, place_of
+
+Way = Literal["batched", "four methods"]
+METHODS: dict[Way, tuple[str, ...]] = {
+    "batched": ("spec", "encode", "step", "decode"),
+    "four methods": ("encode", "rollout", "score", "plan"),
+}
+WORDS: dict[Way, str] = {"batched": "a batched model", "four methods": "an object with the four methods"}
 
 
 @dataclass(frozen=True)
@@ -41,3 +48,35 @@ class CallableModel:
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")
         return after
+
+
+def adapted_model(thing: Any) -> tuple[Way, Any]:
+    """The way a model comes in, and the model; a plain callable is put behind the batched contract.
+
+    One that is both counts as batched. What is neither is refused with the methods it lacks.
+    """
+    thing = _made(thing) if isinstance(thing, type) else thing
+    lacking: dict[Way, list[str]] = {way: _missing(thing, names) for way, names in METHODS.items()}
+    for way, missing in lacking.items():
+        if not missing:
+            return way, thing
+    nearest: Way = min(lacking, key=lambda way: len(lacking[way]) / len(METHODS[way]))
+    if callable(thing):
+        return "batched", CallableModel(thing)
+    if len(lacking[nearest]) < len(METHODS[nearest]):
+        raise BadInput(f"{type(thing).__name__} is not {WORDS[nearest]}: it lacks {', '.join(lacking[nearest])}")
+    raise BadInput(
+        f"a model is a batched model ({', '.join(METHODS['batched'])}), an object with the four methods "
+        f"({', '.join(METHODS['four methods'])}) or a callable dynamics(state, action); got {type(thing).__name__}"
+    )
+
+
+def _missing(thing: Any, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if getattr(thing, name, None) is None]
+
+
+def _made(kind: type) -> Any:
+    try:
+        return kind()
+    except Exception as error:
+        raise BadInput(f"the class {kind.__name__} cannot be built: {described(error)}{place_of(error)}") from error

@@ -1,4 +1,4 @@
-"""Model-predictive control: imagine candidates with a model, execute the best, look again."""
+"""Model-predictive control: any planner as a policy. Imagine candidates with a model, execute the best, look again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,16 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows, to_numpy
-from wmel.catalog import PLANNERS, describe_objective
-from wmel.contract.environment import EnvironmentSpec
+from wmel.catalog import PLANNERS, build_objective, describe_objective
+from wmel.contract.environment import Environment, EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
-from wmel.contract.policy import Decision, Percept
+from wmel.contract.policy import Decision, Percept, Policy
 from wmel.contract.world_model import RewardsItself, WorldModel
 from wmel.errors import BadInput, BadModel, NoFiniteCandidate, described, require, require_whole
+from wmel.models.callable_model import adapted_model
 from wmel.models.imagine import ImaginedCost
+from wmel.models.oracle import Oracle
 from wmel.parts import able
 from wmel.randomness import Streams
 
@@ -137,6 +139,42 @@ class ModelPredictive:
         actions = plan.actions[:, steps]  # padded to the planner's horizon with what is never read
         whole = as_like(np.full(count, horizon, np.int64), plan.actions)
         return {"plan": actions, "planned": whole, "made_with": as_like(np.full(count, steps_left, np.int64), actions)}
+
+
+def planning(
+    environment: Environment,
+    planner: str | Planner,
+    *,
+    execute: int | None = None,
+    objective: Any = None,
+    model: Any = None,
+    name: str | None = None,
+    **settings: Any,
+) -> Policy:
+    """A planner, by its catalogue name with settings or as an object, over a model: the oracle unless one is given.
+
+    `execute` actions of each plan are executed, or the whole plan if None. The objective is the environment's first
+    unless one is given: by name, as {name, **settings} or as an object. An object of four methods scores by itself.
+    """
+    if isinstance(planner, str):
+        spec = PLANNERS.spec(planner, settings)
+        chosen, described = spec.build(), spec.resolved
+    elif settings:
+        raise BadInput(f"a planner given as an object has its settings already: leave out {next(iter(settings))}")
+    else:
+        chosen, described = planner, PLANNERS.describe(planner)
+    title: str = name or described["name"]
+    adapted: Any
+    way, adapted = adapted_model(model) if model is not None else ("batched", Oracle(environment))
+    if way == "four methods":
+        if objective is not None:
+            raise BadInput(f"a model of four methods scores by its own `score`; objective '{objective}' has no use")
+        from wmel.policies.four_methods import FourMethodsPolicy  # which uses `planned_decision`
+
+        return FourMethodsPolicy(title, environment.spec, adapted, chosen, execute, parts={"planner": described})
+    score, scored_by = build_objective(objective or environment.spec.objectives[0], environment)
+    parts = {"planner": described, "objective": scored_by}
+    return ModelPredictive(title, environment.spec, adapted, score, chosen, execute, parts=parts)
 
 
 def _joined(parts: list[Decision]) -> Decision:

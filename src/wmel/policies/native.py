@@ -11,10 +11,10 @@ from wmel.contract.environment import Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import ActsItself
 from wmel.errors import BadDecision, BadInput
+from wmel.models.callable_model import adapted_model
 from wmel.parts import Meaning, able
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
-from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 
 

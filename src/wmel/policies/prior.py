@@ -10,9 +10,9 @@ from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import ActsItself
 from wmel.errors import BadInput
+from wmel.models.callable_model import adapted_model
 from wmel.parts import able
 from wmel.policies.latent_mppi import actions_in_numbers
-from wmel.policies.planning import adapted_model
 from wmel.randomness import Streams
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart
+from wmel.models.callable_model import METHODS, adapted_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
-from wmel.policies.planning import METHODS, adapted_model
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
 from wmel.testing.four_methods_kit import check_four_methods

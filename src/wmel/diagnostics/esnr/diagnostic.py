@@ -16,10 +16,10 @@ from wmel.diagnostics.esnr.result import TrueGradient, alignment
 from wmel.diagnostics.esnr.sampling import FEWEST_SAMPLES, EsnrSettings
 from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
+from wmel.models.callable_model import adapted_model
 from wmel.models.oracle import Oracle
 from wmel.parts import refuse_unknown_settings, setting
 from wmel.policies.mixture import PolicyShare, acting_itself, exploration, policy_shares
-from wmel.policies.planning import adapted_model
 
 EPISODE_STEPS = 200
 TRIED_STATES, TRIED_STEPS = 2, 2  # of the reading by which a model is tried
