@@ -125,10 +125,11 @@ def _read_settings(make: Any) -> Mapping[str, Setting]:
 
 
 def makes_part(make: Any) -> bool:
-    """Whether calling it with settings makes a part: a class, or a function that needs nothing else."""
-    return isinstance(make, type) or not any(
-        one.default is one.empty and one.kind is not one.KEYWORD_ONLY for one in _parameters(make)
-    )
+    """Whether calling it with settings makes a part: a class, or a function that takes nothing else."""
+    if isinstance(make, type):
+        return True
+    needed = (one for one in _parameters(make) if one.default is one.empty and one.kind is not one.KEYWORD_ONLY)
+    return not any(needed) and not any(one.kind is one.VAR_POSITIONAL for one in _all_parameters(make))
 
 
 def takes(make: Any, name: str) -> bool:
@@ -199,12 +200,13 @@ def plain(value: Any) -> Any:
 
 
 def _parameters(make: Any) -> list[inspect.Parameter]:
+    """The parameters that can be given by name."""
+    return [one for one in _all_parameters(make) if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+
+
+def _all_parameters(make: Any) -> list[inspect.Parameter]:
     try:
-        return [
-            one
-            for one in inspect.signature(make).parameters.values()
-            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-        ]
+        return list(inspect.signature(make).parameters.values())
     except (TypeError, ValueError):
         return []
 

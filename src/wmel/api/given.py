@@ -148,12 +148,9 @@ class Given:
             raise BadInput(
                 f"each model needs a name of its own, none of oracle, random and cpg; got {', '.join(names)}"
             )
-        use = {key: value for key, value in self.settings["model"].items() if key == "rollout"}
-        unknown = [key for key in self.settings["model"] if key not in OF_MODEL]
-        if unknown:
-            raise BadInput(f"a model has no setting '{unknown[0]}';{nearest(unknown[0], OF_MODEL, 'it takes')}")
-        if use:
-            self._choose_rollout(entries, use["rollout"])
+        self._set_objects(entries, {key: one for key, one in self.settings["model"].items() if key not in OF_MODEL})
+        if "rollout" in self.settings["model"]:
+            self._choose_rollout(entries, self.settings["model"]["rollout"])
         if self.settings["model"].get("device") and not any("checkpoint" in entry for entry in entries):
             raise BadInput("a device is for checkpoints, and none is given")
         return entries
@@ -175,6 +172,17 @@ class Given:
         self.objects[own] = given
         known = identity_of(given)
         return {"name": own, "given": True, **({} if known is None else {"weights": known})}
+
+    def _set_objects(self, entries: list[dict[str, Any]], settings: Mapping[str, Any]) -> None:
+        """Give settings to the models of your own that have them; one that no model has is refused."""
+        for key, value in settings.items():
+            own = {entry["object"]: entry for entry in entries if "object" in entry}
+            having = [entry for name, entry in own.items() if key in catalog.MODELS.settings_of(name)]
+            if not having:
+                known = [*OF_MODEL, *(one for name in own for one in catalog.MODELS.settings_of(name))]
+                raise BadInput(f"a model has no setting '{key}';{nearest(key, known, 'it takes')}")
+            for entry in having:
+                entry[key] = parse_model_setting(entry, key, value)
 
     def _choose_rollout(self, entries: list[dict[str, Any]], rollout: str) -> None:
         """Where some models have a choice how to imagine, the setting is for those; else for all, to be refused."""
@@ -205,6 +213,13 @@ def parse_execute(value: Any) -> Any:
     if not value.strip().isdecimal():
         raise BadInput(f"planner.execute must be a whole number of at least 1, or none, got {value!r}")
     return int(value)
+
+
+def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
+    """A setting of a model of your own as it was typed, turned into a value; any other stays as it is."""
+    if not isinstance(value, str) or "object" not in entry or key in OF_MODEL:
+        return value
+    return catalog.MODELS.parse(entry["object"], {key: value})[key]
 
 
 def refuse_no_part(kind: str, given: Any) -> None:

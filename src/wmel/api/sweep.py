@@ -15,7 +15,7 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import BEYOND, KINDS, Given, parse_execute
+from wmel.api.given import BEYOND, KINDS, Given, parse_execute, parse_model_setting
 from wmel.api.run import arm_data
 from wmel.api.verbs import setting_pairs, verb
 from wmel.contract.cell import Cell, CellResult
@@ -183,20 +183,30 @@ def _swept(sweep: Any, plan_horizons: Any) -> dict[str, Any]:
 def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]]) -> None:
     """Put the values into the entries of the study."""
     for kind, name, values in swept.values():
-        entries = data.get(LISTS[kind]) or []
-        if not entries:
+        entry = _swept_entry(data, kind)
+        if entry is None:
             raise BadInput(f"there is no {kind} to sweep {name} of")
-        if name in entries[0]:
+        if name in entry:
             raise BadInput(f"{kind}.{name} is given and swept: give one")
-        entries[0][name] = {"sweep": [_value(kind, entries[0].get("name"), name, one) for one in values]}
+        entry[name] = {"sweep": [_value(kind, entry, name, one) for one in values]}
 
 
-def _value(kind: str, part: str | None, name: str, value: Any) -> Any:
+def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    """The table of the part of a kind; the policy of a model is a table within it."""
+    listed = [*(data.get(LISTS[kind]) or [])]
+    if kind == "policy":
+        listed += [one["policy"] for one in data["models"] if "policy" in one]
+    return listed[0] if listed else None
+
+
+def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
     """A swept value as the part takes it, where it was typed."""
-    registry = KINDS[kind]
+    registry, part = KINDS[kind], entry.get("name")
     if name in BEYOND.get(kind, ()):
         return parse_execute(value)
-    if not isinstance(value, str) or registry is None or part is None:
+    if registry is None:
+        return parse_model_setting(entry, name, value)
+    if not isinstance(value, str) or part is None:
         return value
     return registry.parse(part, {name: value})[name]
 

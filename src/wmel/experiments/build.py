@@ -12,6 +12,7 @@ from wmel import catalog
 from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
 from wmel.files import hash_files, stamp_of
+from wmel.models.callable_model import own_model
 from wmel.parts import Registry
 
 WORLDS = 16  # environments a process keeps
@@ -148,6 +149,9 @@ def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[s
     known = {key: value for key, value in model.items() if key != "given"}
     if "trainer" in known:
         known["trainer"] = _in_full(catalog.TRAINERS, known["trainer"])
+    if "object" in known:
+        stated = {"name": known["object"], **known.pop("settings", {})}
+        known |= {key: value for key, value in _in_full(catalog.MODELS, stated).items() if key != "name"}
     return {"name": name, **known}
 
 
@@ -202,7 +206,7 @@ def build_model(environment: Part, model: Mapping[str, Any] | None, paths: Model
     if "given" in model:
         return paths.objects[model["given"]]
     if "object" in model:
-        return catalog.MODELS.load(model["object"])
+        return own_model(model["object"], **model.get("settings", {}))
     folder, world = paths.folder_of(environment, model), build_environment(environment, paths)
     assert folder is not None
     return _RESTORED.get(folder, world, paths.device, model.get("rollout"))

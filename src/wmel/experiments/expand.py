@@ -200,7 +200,8 @@ def _models(
         path = keys.checkpoint.replace(SEED, str(seed))
         yield name, {"checkpoint": path, "files": files_hash(folder / path), **use}, {}
     elif keys.object is not None:
-        yield name, {"object": keys.object}, {}
+        own = keys.object_settings
+        yield name, {"object": keys.object, **({"settings": own} if own else {})}, {}
     elif keys.given:
         yield name, {"given": name, **({} if keys.weights is None else {"weights": keys.weights})}, {}
     elif keys.epochs_kept:

@@ -180,10 +180,12 @@ class ModelKeys(PartKeys):
             raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
         if self.name in ("oracle", "random", ""):
             raise ValueError(f"{self.name!r} is kept for an arm that is always there")
-        if self.trainer is None and self.settings:
+        if self.trainer is None and self.object is None and self.settings:
             known = [name for name in type(self).model_fields if name != "given"]
             first = next(iter(self.settings))
-            raise ValueError(f"{first} belongs to a recipe, and this model names no trainer;{nearest(first, known)}")
+            raise ValueError(
+                f"{first} belongs to a recipe or an object, and this model names no trainer;{nearest(first, known)}"
+            )
         if self.checkpoint is not None:
             if SEED in self.checkpoint and self.seeds is None:
                 raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")
@@ -195,7 +197,7 @@ class ModelKeys(PartKeys):
             raise ValueError("environment is where a recipe is trained, and this model names no trainer")
         if self.object is not None and self.rollout is not None:
             raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
-        if isinstance(self.settings.get("checkpoints"), list) and "epochs" in self.settings:
+        if self.epochs_kept and "epochs" in self.settings:
             raise ValueError("checkpoints are epochs to train for: leave out epochs")
         return self
 
@@ -203,7 +205,7 @@ class ModelKeys(PartKeys):
     def epochs_kept(self) -> list[int] | None:
         """Epochs at which a model that is fitted is kept: each is a training of its own."""
         kept = self.settings.get("checkpoints")
-        return kept if isinstance(kept, list) else None
+        return kept if self.trainer is not None and isinstance(kept, list) else None
 
     def recipe(self, seed: int, **more: Any) -> dict[str, Any]:
         """The trainer with its settings, as data."""
@@ -216,9 +218,18 @@ class ModelKeys(PartKeys):
         return {**spec.key_data, "seed": seed}
 
     @property
+    def object_settings(self) -> dict[str, Any]:
+        """The settings of an object of your own that differ from their defaults."""
+        assert self.object is not None
+        data = catalog.MODELS.spec(self.object, self.settings).key_data
+        return {name: value for name, value in data.items() if name != "name"}
+
+    @property
     def checked(self) -> None:
-        """Refuse a recipe its trainer does not take, and a policy or an environment there is not."""
+        """Refuse settings that a trainer or an object does not take, and a policy or an environment there is not."""
         _ = self.policy_part, environment_part(self.environment)
+        if self.object is not None:
+            _ = self.object_settings
         if self.trainer is not None:
             for epochs in self.epochs_kept or (None,):
                 self.recipe(0, **({} if epochs is None else {"epochs": epochs}))

@@ -165,16 +165,24 @@ def arm_name(entry: StudyEntry) -> str:
 def _labelled(lists: Mapping[str, list[StudyEntry]]) -> dict[str, list[StudyEntry]]:
     """The entries with the labels of what they sweep; one name swept by two kinds is qualified by the kind."""
     kinds = {name: LABELLED_AS[name] for name in lists}
-    keys = {(kinds[name], key) for name, entries in lists.items() for entry in entries for key in _label_keys(entry)}
+    listed = [(kinds[name], entry) for name, entries in lists.items() for entry in entries]
+    keys = {_setting_of(kind, key) for kind, entry in listed for key in _label_keys(entry)}
     uses = Counter(label_name(*key) for key in keys)
 
     def labelled(entry: StudyEntry, kind: str) -> StudyEntry:
-        names = {key: label_name(kind, key, is_ambiguous=uses[label_name(kind, key)] > 1) for key in _label_keys(entry)}
+        settings = {key: _setting_of(kind, key) for key in _label_keys(entry)}
+        names = {key: label_name(*one, is_ambiguous=uses[label_name(*one)] > 1) for key, one in settings.items()}
         labels = {names[key]: label_value(value) for key, value in entry.swept.items()}
-        sweeps = {name: f"{kind}.{SAME_SETTING.get((kind, key), key)}" for key, name in names.items()}
+        sweeps = {names[key]: f"{of[0]}.{SAME_SETTING.get(of, of[1])}" for key, of in settings.items()}
         return replace(entry, labels=labels, sweeps=sweeps)
 
     return {name: [labelled(entry, kinds[name]) for entry in entries] for name, entries in lists.items()}
+
+
+def _setting_of(kind: str, key: str) -> tuple[str, str]:
+    """The kind and the setting a swept key is of: `policy.iterations` of a model is a setting of its policy."""
+    first, dot, rest = key.partition(".")
+    return (first, rest) if dot and first in LABELLED_AS.values() else (kind, key)
 
 
 def _label_keys(entry: StudyEntry) -> list[str]:
@@ -227,18 +235,41 @@ def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) 
 
 
 def _spread(entry: dict[str, Any], path: Path | None, place: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The entries a sweep stands for: `plan_horizon = {sweep = [1, 5, 10]}` is three of them."""
-    swept = {key: value["sweep"] for key, value in entry.items() if isinstance(value, dict) and set(value) == {"sweep"}}
+    """The entries a sweep stands for: `plan_horizon = {sweep = [1, 5, 10]}` is three of them.
+
+    A sweep within a table of the entry is called by both keys: `policy.iterations`.
+    """
+    swept = dict(_sweeps_in(entry))
     for key, values in swept.items():
         if not isinstance(values, list) or not values:
             raise BadInput(f"{_at(path, f'{place}.{key}.sweep')}a list of at least one value, got {_shown(values)}")
-        if key == "name":
-            raise BadInput(f"{_at(path, f'{place}.name')}a name is not swept; write one entry for each")
+        if key.rpartition(".")[2] == "name":
+            raise BadInput(f"{_at(path, f'{place}.{key}')}a name is not swept; write one entry for each")
     if prod(len(values) for values in swept.values()) > MOST:
         raise BadInput(f"{_at(path, place)}its sweeps stand for more than {MOST:,} entries")
     for chosen in product(*swept.values()):
         labels = dict(zip(swept, chosen, strict=True))
-        yield {**entry, **labels}, labels
+        yield _with_values(entry, labels), labels
+
+
+def _sweeps_in(table: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The swept settings of a table and of tables within it, by their keys."""
+    if isinstance(table, dict) and set(table) == {"sweep"} and key:
+        yield key, table["sweep"]
+    elif isinstance(table, dict | list):
+        for name, value in table.items() if isinstance(table, dict) else enumerate(table):
+            yield from _sweeps_in(value, f"{key}.{name}" if key else str(name))
+
+
+def _with_values(table: Any, values: Mapping[str, Any], key: str = "") -> Any:
+    """The table with a value in place of each sweep."""
+    if key in values:
+        return values[key]
+    if isinstance(table, dict):
+        return {name: _with_values(one, values, f"{key}.{name}" if key else name) for name, one in table.items()}
+    if isinstance(table, list):
+        return [_with_values(one, values, f"{key}.{place}") for place, one in enumerate(table)]
+    return table
 
 
 def _checked(kind: type[Keys], data: Any, path: Path | None, place: str) -> Any:

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial, update_wrapper
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
 
+from wmel.catalog import MODELS
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput, BadModel, described, place_of
+from wmel.settings import makes_part
 
 Way = Literal["batched", "four methods"]
 METHODS: dict[Way, tuple[str, ...]] = {
@@ -48,6 +52,18 @@ class CallableModel:
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")
         return after
+
+
+def own_model(name: str, **settings: Any) -> Any:
+    """A model of your own, by package.module:object or the name of a plugin.
+
+    A class, or a function of settings alone, makes the model; another function is `dynamics(state, action)`, with its
+    settings filled in.
+    """
+    spec = MODELS.spec(name, settings)
+    if isinstance(spec.make, type) or (isinstance(spec.make, FunctionType) and makes_part(spec.make)):
+        return spec.build()
+    return update_wrapper(partial(spec.make, **spec.settings), spec.make) if spec.settings else spec.make
 
 
 def adapted_model(thing: Any) -> tuple[Way, Any]:
