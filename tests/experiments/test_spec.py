@@ -8,11 +8,13 @@ import pytest
 
 from tests.experiments.studies import LEARNED, MAZE, written
 from wmel import catalog
-from wmel.errors import WmelError
+from wmel.contract.trainer import ProgressListener
+from wmel.errors import BadInput, WmelError
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.check import check_cells
 from wmel.experiments.expand import study_of, trainings_of
 from wmel.experiments.spec import read_study
+from wmel.training.checkpoints import read_card, restore
 
 PAPER = sorted((Path(__file__).parents[2] / "studies" / "paper").glob("*.toml"))
 
@@ -48,23 +50,30 @@ def test_kept_checkpoints_are_arms_of_one_training(tmp_path):
     text = LEARNED.replace("epochs = 20", "checkpoints = [1, 20]")
     cells = study_of(read_study(written(tmp_path, text))).cells
     assert {cell.arm.name for cell in cells} == {"random", "oracle", "mlp@1", "mlp@20"}
-    assert len(trainings_of(cells)) == 2 * 2
-    keys = {cell.key for cell in cells}
-    more = study_of(read_study(written(tmp_path, LEARNED.replace("epochs = 20", "checkpoints = [20, 5, 1]")))).cells
-    assert keys < {cell.key for cell in more}  # adding one leaves the others alone
+    assert len(trainings_of(cells)) == 2  # one for each seed
+    assert {cell.labels.get("epochs") for cell in cells if cell.arm.model} == {1, 20}
 
 
-def test_weights_after_some_epochs_are_those_of_a_training_that_long():
-    """What makes `checkpoints` a sweep over epochs."""
-
+@pytest.mark.parametrize("kind", ["mlp", "latent-mlp"])
+def test_checkpoints_on_the_way_are_of_one_training(kind, tmp_path):
+    """Those of an MLP, whose learning rate is constant, are what a shorter training gives."""
     world = catalog.environment("dmc_cartpole")
+    recipe = {"transitions": 200, "episode_steps": 50}
+    whole = catalog.TRAINERS.build(kind, checkpoints=[2, 5], **recipe)
+    made = whole.train(world, tmp_path / "whole", ProgressListener())
+    kept = {at: restore(tmp_path / "whole" / "checkpoints" / f"{at:07d}", world) for at in (2, 5)}
+    assert made.card["fit"]["epochs_taken"] == 5
+    assert kept[5].spec.weights == made.model.spec.weights != kept[2].spec.weights
+    card = read_card(tmp_path / "whole" / "checkpoints" / "0000002")
+    assert card["fit"]["epochs_taken"] == 2 and len(card["curve"]) == 2
+    short = catalog.TRAINERS.build(kind, epochs=2, **recipe).train(world, tmp_path / "short", ProgressListener())
+    assert (short.model.spec.weights == kept[2].spec.weights) == (kind == "mlp")
 
-    def weights(epochs):
-        trainer = catalog.TRAINERS.build("mlp", transitions=200, episode_steps=50, epochs=epochs).resolve(world)
-        return trainer.learn(world, trainer.gather(world)).model.spec.weights
 
-    three = weights(3)
-    assert three == weights(3) != weights(6)
+@pytest.mark.parametrize("given", [{"checkpoints": [3], "epochs": 2}, {"checkpoints": [3], "patience": 2}])
+def test_checkpoints_that_cannot_be_are_refused(given):
+    with pytest.raises(BadInput, match="checkpoints"):
+        catalog.TRAINERS.build("mlp", **given)
 
 
 def test_defaults_written_out_are_the_same_cells(tmp_path):
@@ -142,7 +151,7 @@ def before_planners(text):
 
 
 MANY = "\n".join(f"{key} = {{ sweep = {list(range(1, 400))} }}" for key in ("candidates", "execute"))
-BOTH = 'trainer = "mlp"\nepochs = 3\ncheckpoints = [3]'
+BOTH = 'trainer = "mlp"\nepochs = 3\ncheckpoints = [4]'
 DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decoded", "spoken"))
 
 
@@ -184,7 +193,7 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
         (before_planners("[[models]]\nname = 'still'\ntrainer = 'mlp'"), "two are called 'still'"),
         (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives[0]: no objective named 'uprigt'"),
         (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
-        (('object = "tests.experiments.still:dynamics"', BOTH), "leave out epochs"),
+        (('object = "tests.experiments.still:dynamics"', BOTH), "beyond the 3 epochs"),
         (('object = "', 'rollout = "decoded"\nobject = "'), "rollout belongs to a checkpoint or a trainer"),
         (('object = "tests.experiments.still:dynamics"', DECODED), "a model of kind mlp imagines in one way"),
         (

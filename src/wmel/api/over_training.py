@@ -155,8 +155,7 @@ def runs_of(folders: Sequence[Path]) -> dict[str, dict[int, Path]]:
 
 def checkpoints_of(run: Path) -> dict[int, Path]:
     """Folders in RUN/checkpoints named by their updates, rising; one without a card is not whole and is left out."""
-    from wmel.training.checkpoints import CARD
-    from wmel.training.tdmpc2.resume import CHECKPOINTS
+    from wmel.training.checkpoints import CARD, CHECKPOINTS
 
     folder = run / CHECKPOINTS
     if not folder.is_dir():

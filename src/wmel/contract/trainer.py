@@ -70,6 +70,15 @@ class Trainer(Protocol):
 
 
 @runtime_checkable
+class CountsProgress(Protocol):
+    """A trainer whose checkpoints on the way are counted in something else than updates."""
+
+    def counts_in(self) -> str:
+        """What is counted: epochs."""
+        ...
+
+
+@runtime_checkable
 class LearnsFromStored(Protocol):
     """A trainer that may learn from stored episodes alone, without their environment."""
 

@@ -9,10 +9,12 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
+from wmel.contract.trainer import CountsProgress
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
-from wmel.experiments.spec import KEPT, MOST, SEED, StudyEntry, StudySpec, arm_name
+from wmel.experiments.spec import MOST, SEED, StudyEntry, StudySpec, arm_name
+from wmel.parts import able
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,8 @@ def training_of_cell(cell: Cell | Diagnostic) -> Training | None:
 def _count(spec: StudySpec) -> int:
     study = spec.study
     worlds = len(spec.environments) * len(spec.perturbations) * len(spec.criteria) * len(study.seeds)
-    models = sum(len(entry.keys.epochs_kept or (0,)) for entry in spec.models)
+    models = sum(max(1, len(_checkpoints(entry.keys.recipe(0))[1])) for entry in spec.models if entry.keys.trainer)
+    models += sum(entry.keys.trainer is None for entry in spec.models)
     return worlds * max(1, len(spec.planners)) * max(1, len(spec.objectives)) * (1 + models + len(spec.policies))
 
 
@@ -204,16 +207,19 @@ def _models(
         yield name, {"object": keys.object, **({"settings": own} if own else {})}, {}
     elif keys.given:
         yield name, {"given": name, **({} if keys.weights is None else {"weights": keys.weights})}, {}
-    elif keys.epochs_kept:
-        for epochs in keys.epochs_kept:
-            recipe = keys.recipe(seed, epochs=epochs)
-            label = next(label for label, setting in entry.sweeps.items() if setting == f"model.{KEPT}")
-            yield f"{name}@{epochs}", {"trainer": recipe, **use}, {label: epochs}
     else:
         recipe = keys.recipe(seed)
-        settings = {key: value for key, value in recipe.items() if key != "name"}
-        updates = catalog.TRAINERS.build(recipe["name"], **settings).checkpoint_updates
-        for at in updates:
-            yield f"{name}@{at}", {"trainer": recipe, "at": at, **use}, {"updates": at}
-        if not updates:
+        counted, kept = _checkpoints(recipe)
+        label = "checkpoint" if counted in entry.labels else counted
+        for at in kept:
+            yield f"{name}@{at}", {"trainer": recipe, "at": at, **use}, {label: at}
+        if not kept:
             yield name, {"trainer": recipe, **use}, {}
+
+
+def _checkpoints(recipe: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
+    """The checkpoints that a recipe keeps on the way: what they are counted in, and where they stand."""
+    name, settings = catalog.name_and_settings(recipe, "trainer")
+    trainer = catalog.TRAINERS.build(name, **settings)
+    kept = trainer.checkpoint_updates
+    return trainer.counts_in() if able(trainer, CountsProgress) else "updates", kept

@@ -197,23 +197,15 @@ class ModelKeys(PartKeys):
             raise ValueError("environment is where a recipe is trained, and this model names no trainer")
         if self.object is not None and self.rollout is not None:
             raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
-        if self.epochs_kept and "epochs" in self.settings:
-            raise ValueError("checkpoints are epochs to train for: leave out epochs")
         return self
 
-    @property
-    def epochs_kept(self) -> list[int] | None:
-        """Epochs at which a model that is fitted is kept: each is a training of its own."""
-        kept = self.settings.get("checkpoints")
-        return kept if self.trainer is not None and isinstance(kept, list) else None
-
-    def recipe(self, seed: int, **more: Any) -> dict[str, Any]:
+    def recipe(self, seed: int) -> dict[str, Any]:
         """The trainer with its settings, as data."""
         assert self.trainer is not None
-        given = {name: value for name, value in self.settings.items() if name != "checkpoints" or not self.epochs_kept}
+        given = self.settings
         if "seed" in given:
             raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
-        spec = catalog.TRAINERS.spec(self.trainer, {**given, **more, "seed": seed})
+        spec = catalog.TRAINERS.spec(self.trainer, {**given, "seed": seed})
         spec.build()  # settings that contradict each other are refused
         return {**spec.key_data, "seed": seed}
 
@@ -231,8 +223,7 @@ class ModelKeys(PartKeys):
         if self.object is not None:
             _ = self.object_settings
         if self.trainer is not None:
-            for epochs in self.epochs_kept or (None,):
-                self.recipe(0, **({} if epochs is None else {"epochs": epochs}))
+            self.recipe(0)
 
     @property
     def policy_part(self) -> dict[str, Any] | None:

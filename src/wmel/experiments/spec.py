@@ -30,10 +30,9 @@ from wmel.experiments.keys import (
     StudyKeys,
 )
 
-__all__ = ["KEPT", "MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
+__all__ = ["MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
 GIVEN = "given"  # marks a live part, which its name stands for
-KEPT = "epochs"  # the label of checkpoints kept after some epochs
 MOST = 100_000  # cells a study may spread out to
 
 
@@ -166,11 +165,11 @@ def _labelled(lists: Mapping[str, list[StudyEntry]]) -> dict[str, list[StudyEntr
     """The entries with the labels of what they sweep; one name swept by two kinds is qualified by the kind."""
     kinds = {name: LABELLED_AS[name] for name in lists}
     listed = [(kinds[name], entry) for name, entries in lists.items() for entry in entries]
-    keys = {_setting_of(kind, key) for kind, entry in listed for key in _label_keys(entry)}
+    keys = {_setting_of(kind, key) for kind, entry in listed for key in entry.swept}
     uses = Counter(label_name(*key) for key in keys)
 
     def labelled(entry: StudyEntry, kind: str) -> StudyEntry:
-        settings = {key: _setting_of(kind, key) for key in _label_keys(entry)}
+        settings = {key: _setting_of(kind, key) for key in entry.swept}
         names = {key: label_name(*one, is_ambiguous=uses[label_name(*one)] > 1) for key, one in settings.items()}
         labels = {names[key]: label_value(value) for key, value in entry.swept.items()}
         sweeps = {names[key]: f"{of[0]}.{SAME_SETTING.get(of, of[1])}" for key, of in settings.items()}
@@ -183,12 +182,6 @@ def _setting_of(kind: str, key: str) -> tuple[str, str]:
     """The kind and the setting a swept key is of: `policy.iterations` of a model is a setting of its policy."""
     first, dot, rest = key.partition(".")
     return (first, rest) if dot and first in LABELLED_AS.values() else (kind, key)
-
-
-def _label_keys(entry: StudyEntry) -> list[str]:
-    """The keys an entry has labels of: those swept, and of a model the point of its training that is kept."""
-    kept = [KEPT] if isinstance(entry.keys, ModelKeys) and entry.keys.epochs_kept else []
-    return list(dict.fromkeys([*entry.swept, *kept]))
 
 
 def _act_by_themselves(models: list[StudyEntry]) -> bool:

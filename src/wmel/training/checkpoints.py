@@ -23,6 +23,7 @@ from wmel.training.data import Collected
 from wmel.training.fit import Fitted
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
+CHECKPOINTS = "checkpoints"  # where those on the way are kept, each in a folder named by its updates or epochs
 CURVE = 100  # points of a training curve on a card
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 

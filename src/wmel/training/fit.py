@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,11 @@ class Fitted:
     interrupted: bool
     seconds: float
     losses: list[float]  # of the last batch of each epoch
+    snapshots: dict[int, dict[str, Tensor]]  # weights after some epochs, on the way
+
+    def after(self, epochs: int) -> "Fitted":
+        """The same after fewer epochs."""
+        return replace(self, epochs=epochs, losses=self.losses[:epochs], snapshots={})
 
 
 def fit(
@@ -54,10 +59,11 @@ def fit(
     begin = time.perf_counter()
     torch.manual_seed(settings.seed)
     held, kept = _split(samples.groups, settings)
+    snapshots: dict[int, dict[str, Tensor]] = {}
     with limited_to(settings.threads):
-        losses, interrupted = _descend(network, samples, kept, held, settings, progress)
+        losses, interrupted = _descend(network, samples, kept, held, settings, progress, snapshots)
     network.requires_grad_(False)
-    return Fitted(kept, held, len(losses), interrupted, time.perf_counter() - begin, losses)
+    return Fitted(kept, held, len(losses), interrupted, time.perf_counter() - begin, losses, snapshots)
 
 
 def _split(groups: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +86,7 @@ def _descend(
     held: np.ndarray,
     settings: Settings,
     progress: Callable[[float], None],
+    snapshots: dict[int, dict[str, Tensor]],
 ) -> tuple[list[float], bool]:
     """The loss after each whole epoch, and whether someone interrupted the next; the weights so far are kept."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
@@ -94,17 +101,23 @@ def _descend(
             losses.append(float(loss))
             if not math.isfinite(losses[-1]):
                 raise BadInput(f"the loss became {losses[-1]} in epoch {len(losses)}: lower the learning rate")
+            if len(losses) in settings.checkpoint_updates:
+                snapshots[len(losses)] = _copy_of(network)
             progress(1)
             if settings.patience is not None:
                 now = samples.error(held)
                 since = 0 if now < best else since + 1
                 if now < best:
-                    best, best_weights = now, {name: value.clone() for name, value in network.state_dict().items()}
+                    best, best_weights = now, _copy_of(network)
     except KeyboardInterrupt:
         interrupted = True
     if best_weights is not None:
         network.load_state_dict(best_weights)
     return losses, interrupted
+
+
+def _copy_of(network: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in network.state_dict().items()}
 
 
 def _rate_after(epochs: int, settings: Settings) -> float:

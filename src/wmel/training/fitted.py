@@ -3,18 +3,22 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Self
+
+from torch import nn
 
 from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
 from wmel.parts import check_settings, plain, setting
 from wmel.policies.mixture import exploration, mixture_label
-from wmel.training.checkpoints import check_trained_for, refuse_another, trained_for, write_checkpoint
+from wmel.training.checkpoints import CHECKPOINTS, check_trained_for, refuse_another, trained_for, write_checkpoint
 from wmel.training.data import Collected, collect, every_transition
+from wmel.training.fit import Fitted
 from wmel.training.stored_episodes import EpisodesFolder
 
 ALL, STORED = "all", "stored"  # collected: every transition there is; episodes that were played before
@@ -45,12 +49,16 @@ class FittedTrainer(ABC):
     patience: int | None = setting(
         None, "stop after so many epochs without a better held-out error and keep the best; none: never", at_least=1
     )
+    checkpoints: tuple[int, ...] | None = setting(
+        None,
+        "epochs after which a checkpoint is kept on the way; without epochs, the last ends the training",
+        at_least=1,
+    )
     seed: int = setting(0, "of the data, the split and the weights", at_least=0)
     threads: int = setting(1, "threads to fit with", at_least=1)
 
     kind: ClassVar[str]
     rollouts: ClassVar[tuple[str, ...]] = ()
-    checkpoint_updates: ClassVar[tuple[int, ...]] = ()
     network_settings: ClassVar[tuple[str, ...]]  # those a card describes the network by
 
     def __post_init__(self):
@@ -59,14 +67,32 @@ class FittedTrainer(ABC):
             raise BadInput(f"stored episodes are as they were played: leave out collect {self.collect!r}, or data")
         if self.patience is not None and self.held_out == 0:
             raise BadInput("patience needs data held out to judge by: give held_out a share above 0")
+        if self.checkpoints is not None and self.patience is not None:
+            raise BadInput("patience may end a training before a checkpoint is due: give patience or checkpoints")
+        if self.epochs is not None and any(at > self.epochs for at in self.checkpoint_updates):
+            raise BadInput(f"checkpoints {self.checkpoints} lie beyond the {self.epochs} epochs of the training")
+
+    @property
+    def checkpoint_updates(self) -> tuple[int, ...]:
+        """The epochs after which a checkpoint is kept on the way, in rising order."""
+        return tuple(sorted(set(self.checkpoints or ())))
+
+    def counts_in(self) -> str:
+        return "epochs"
 
     @abstractmethod
     def defaults(self, environment: Environment) -> dict[str, Any]:
         """What settings that are None come to in an environment."""
 
     @abstractmethod
-    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> Trained:
+    def fit(
+        self, environment: Environment, data: Collected, progress: Callable[[float], None]
+    ) -> tuple[nn.Module, Fitted]:
         """Fit a network to data, `progress` counting epochs."""
+
+    @abstractmethod
+    def measure(self, environment: Environment, data: Collected, network: Any, fitted: Fitted) -> Trained:
+        """A fitted network as a model, with the card that says how good it is on what was held out."""
 
     @abstractmethod
     def blank(self, environment: Environment) -> Any: ...
@@ -87,6 +113,8 @@ class FittedTrainer(ABC):
 
     def resolve(self, environment: Environment) -> Self:
         known = self.defaults(environment)
+        if self.checkpoints:
+            known = {**known, "epochs": max(self.checkpoints)}
         policy = STORED if self.data is not None else self.collect or known["collect"]
         usual = {
             name: value
@@ -119,15 +147,17 @@ class FittedTrainer(ABC):
         listener.begin(f"{mixture_label(how.collect)} in {environment.spec.name}", how.transitions or 0, "transitions")
         data = how.gather(environment, listener.advance)
         listener.begin(f"fitting {self.kind}", how.epochs or 0, "epochs")
-        made = how.learn(environment, data, listener.advance)
-        write_checkpoint(folder, made.model.network.state_dict(), made.card)
-        return made
+        made = how.learn_all(environment, data, listener.advance)
+        for at, one in made.items():
+            home = folder if at is None else folder / CHECKPOINTS / f"{at:07d}"
+            write_checkpoint(home, one.model.network.state_dict(), one.card)
+        return made[None]
 
     def forecast(self, environment: Environment) -> float:
         """Seconds a training takes: some transitions are collected and some epochs fitted, the rest in proportion."""
         how = self.resolve(environment)
         fewer = None if how.transitions is None else min(how.transitions, TRANSITIONS_TRIED)
-        few = replace(how, transitions=fewer, epochs=EPOCHS_TRIED, patience=None)
+        few = replace(how, transitions=fewer, epochs=EPOCHS_TRIED, patience=None, checkpoints=None)
         begin = time.perf_counter()
         data = few.gather(environment)
         collected = time.perf_counter()
@@ -157,7 +187,22 @@ class FittedTrainer(ABC):
         self, environment: Environment, data: Collected, progress: Callable[[float], None] = lambda done: None
     ) -> Trained:
         """The model of its data; `progress` counts epochs."""
-        made = self.fit(environment, data, progress)
+        return self.learn_all(environment, data, progress)[None]
+
+    def learn_all(
+        self, environment: Environment, data: Collected, progress: Callable[[float], None]
+    ) -> dict[int | None, Trained]:
+        """The checkpoints on the way by their epochs, then the model itself, as None."""
+        network, fitted = self.fit(environment, data, progress)
+        found: dict[int | None, Trained] = {}
+        for at, weights in fitted.snapshots.items():
+            before = deepcopy(network)
+            before.load_state_dict(weights)
+            found[at] = self._described(self.measure(environment, data, before, fitted.after(at)))
+        return {**found, None: self._described(self.measure(environment, data, network, fitted))}
+
+    def _described(self, made: Trained) -> Trained:
+        """The same with what it was collected by and trained with on its card."""
         collected = {
             "policy": self.collect,
             **{name: getattr(self, name) for name in COLLECTION},

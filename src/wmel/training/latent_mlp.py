@@ -18,7 +18,7 @@ from wmel.parts import able, refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, gives_reward, network_input, windows_of
 from wmel.training.evaluate import observation_errors, reward_errors
-from wmel.training.fit import Samples, fit
+from wmel.training.fit import Fitted, Samples, fit
 from wmel.training.fitted import ALL, FittedTrainer
 from wmel.training.mlp import FIT_OF_GRIDS, WIDEST, action_width, check_hidden, set_scale
 
@@ -46,11 +46,10 @@ class LatentMLPTrainer(FittedTrainer):
         check_rewarded(environment)
         return GRID if able(environment, Enumerable) else CONTROL
 
-    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> Trained:
-        """Fit a latent MLP to collected data and measure it on what was held out.
-
-        Whole episodes of the data are held out, for their windows overlap.
-        """
+    def fit(
+        self, environment: Environment, data: Collected, progress: Callable[[float], None]
+    ) -> tuple[LatentMLP, Fitted]:
+        """Whole episodes of the data are held out, for their windows overlap."""
         transitions, space = data.training, environment.spec.actions
         rewards = _rewards(environment, transitions)
         torch.manual_seed(self.seed)
@@ -59,8 +58,11 @@ class LatentMLPTrainer(FittedTrainer):
         set_scale(network, "reward", rewards)
         windows = windows_of(transitions.episodes, self.window)
         samples = _samples(network, transitions, network_input(space, transitions.actions), windows)
-        fitted = fit(network, samples, self, progress)
-        model = self.model(environment, network)
+        return network, fit(network, samples, self, progress)
+
+    def measure(self, environment: Environment, data: Collected, network: LatentMLP, fitted: Fitted) -> Trained:
+        model, space = self.model(environment, network), environment.spec.actions
+        windows = windows_of(data.training.episodes, self.window)
         kept, held_out = (np.unique(windows[rows]) for rows in (fitted.kept, fitted.held_out))
 
         def imagine(observations: Tensor, actions: Tensor) -> Tensor:

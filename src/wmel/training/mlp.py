@@ -17,7 +17,7 @@ from wmel.parts import able, refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, network_input
 from wmel.training.evaluate import observation_errors
-from wmel.training.fit import Samples, fit
+from wmel.training.fit import Fitted, Samples, fit
 from wmel.training.fitted import ALL, FittedTrainer
 
 WIDEST = 16_384
@@ -75,8 +75,7 @@ class MLPTrainer(FittedTrainer):
         target = "next" if environment.spec.name.startswith("dmc_") else "delta"
         return {**CONTROL, **FIT_OF_CONTROL, "target": target}
 
-    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> Trained:
-        """Fit an MLP to collected data and measure it on what was held out."""
+    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> tuple[MLP, Fitted]:
         transitions, space = data.training, environment.spec.actions
         torch.manual_seed(self.seed)
         network = self.blank(environment)
@@ -84,8 +83,10 @@ class MLPTrainer(FittedTrainer):
             set_scale(network, "seen", transitions.observations)
             set_scale(network, "made", transitions.next_observations - transitions.observations)
         samples = _samples(network, transitions, network_input(space, transitions.actions))
-        fitted = fit(network, samples, self, progress)
-        model = self.model(environment, network)
+        return network, fit(network, samples, self, progress)
+
+    def measure(self, environment: Environment, data: Collected, network: MLP, fitted: Fitted) -> Trained:
+        model, space = self.model(environment, network), environment.spec.actions
         errors = observation_errors(model.rollout, space, data, fitted.kept, fitted.held_out)
         return Trained(model, card_of(environment, data, self, fitted, errors))
 

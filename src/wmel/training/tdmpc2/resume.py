@@ -14,13 +14,13 @@ from torch import Tensor
 
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
-from wmel.training.checkpoints import CARD, remove, remove_checkpoint, write_checkpoint, write_tensors
+from wmel.training.checkpoints import CARD, CHECKPOINTS, remove, remove_checkpoint, write_checkpoint, write_tensors
 from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.draws import TrainingMoment
 from wmel.training.tdmpc2.finish import stored_weights
 
 FILE = "unfinished.safetensors"
-EPISODES, CHECKPOINTS = "episodes", "checkpoints"
+EPISODES = "episodes"
 OTHER_SHAPES = ("loading state_dict", "must match", "expected shape", "wrong size")  # torch: tensors do not fit
 SECONDS_BETWEEN_SAVINGS = 30.0
 
