@@ -60,6 +60,7 @@ VERBS = {  # every verb of the command line, by the same name
     "run": "wmel.api.run",
     "sweep": "wmel.api.sweep",
     "cpg": "wmel.api.cpg",
+    "diagnose": "wmel.api.diagnose",
     "esnr": "wmel.api.esnr",
     "esnr_over_training": "wmel.api.over_training",
     "esnr_toy": "wmel.api.toy",

@@ -1,20 +1,19 @@
 """wmel.esnr: how much signal policy gradients through a model carry, before any policy exists."""
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, folder_of, run_and_load, runner_options, store_for
-from wmel.api.given import Given, seeds_of
+from wmel.api.diagnose import diagnostic_settings, read_models, reading_study
+from wmel.api.episodes import check_outputs, folder_of
+from wmel.api.given import Given
 from wmel.api.progress import note
 from wmel.api.verbs import verb
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
-from wmel.experiments.expand import Study
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.files import write_atomically
@@ -28,7 +27,6 @@ from wmel.results import Result
 
 MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
-SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
 
 
 @verb
@@ -67,7 +65,8 @@ def esnr(
         raise BadInput("--model oracle and --no-oracle contradict each other")
     if given.settings["model"].get("device") not in (None, "cpu"):
         wanted.setdefault("rows", ON_CUDA)
-    study = reading_study(given, environment, entries, wanted, options, {"name": "esnr"})
+    diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}
+    study = reading_study(given, environment, entries, diagnostic, options, {"name": "esnr"})
     _warn_slow(study, given, quiet=options["quiet"])
     result = read_models(given, study, folder, options, stored_esnr)
     if files:
@@ -75,49 +74,6 @@ def esnr(
         write_atomically(files["md"], to_markdown_esnr(result.record))
         write_atomically(files["html"], esnr_page(result.record))
         result.files = {"report": files["html"]}
-    return result
-
-
-def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that are settings of the diagnostic."""
-    return {name: one for name, one in options.items() if name not in SHARED and one is not None}
-
-
-def reading_study(
-    given: Given,
-    environment: Any,
-    entries: list[dict[str, Any]],
-    wanted: Mapping[str, Any],
-    options: Mapping[str, Any],
-    verb: Mapping[str, Any],
-) -> Study:
-    """The study that reads the ESNR of models; `wanted` are settings of the diagnostic."""
-    objective = options["objective"]
-    data = {
-        "name": verb["name"],
-        "seeds": seeds_of(options["seeds"]),
-        "floor": False,
-        "oracle": not entries,
-        "environments": [given.part("environment", environment)],
-        "objectives": [] if objective is None else [given.part("objective", objective)],
-        "models": entries,
-        "diagnostics": [{"name": "esnr", **collector_of(entries, wanted), **wanted}],
-    }
-    return replace(given.study(data), verb=verb)
-
-
-def read_models(
-    given: Given, study: Study, folder: Path | None, options: Mapping[str, Any], make: Callable[..., Result]
-) -> Result:
-    """Read what is missing, and make the result of a verb from what is stored."""
-    how = runner_options(given, options)
-    with store_for(folder) as store:
-        loaded, summary = run_and_load(study, store, how, title="esnr", quiet=options["quiet"])
-        if summary.failures and all(found is None for _, found in loaded.readings):
-            raise BadInput(summary.failures[0])
-        result = make(loaded, store)
-    result.failures = summary.failures
-    result.exit_code = 1 if summary.failures else 0
     return result
 
 

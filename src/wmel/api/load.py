@@ -23,6 +23,7 @@ STORED = {  # verb -> what makes its result from a store
     "run": "wmel.api.run:stored_run",
     "sweep": "wmel.api.sweep:stored_sweep",
     "cpg": "wmel.api.cpg:stored_gap",
+    "diagnose": "wmel.api.study:stored_study",
     "esnr": "wmel.api.esnr:stored_esnr",
     "esnr_over_training": "wmel.api.over_training:stored_trainings",
     "study": "wmel.api.study:stored_study",

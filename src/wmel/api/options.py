@@ -82,6 +82,9 @@ STORED = Option("What wmel wrote: a record (.json) or the folder of a gap or stu
 Stored = Annotated[Path | str, STORED]
 StoredOrResult = Annotated[Any, STORED]
 Trainer = Annotated[Any, Option("Trainer; `wmel list trainers` names them.", is_argument=True, names=("trainers",))]
+Diagnostic = Annotated[
+    Any, Option("Diagnostic; `wmel list diagnostics` names them.", is_argument=True, names=("diagnostics",))
+]
 PartName = Annotated[
     Any,
     Option(

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
+from wmel.api.diagnose import diagnostic_settings, read_models, reading_study
 from wmel.api.episodes import check_outputs, folder_of
-from wmel.api.esnr import diagnostic_settings, read_models, reading_study
+from wmel.api.esnr import collector_of
 from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.errors import BadInput
@@ -63,7 +64,8 @@ def esnr_over_training(
     wanted = {"noise": "own", **given.beside("diagnostic", "esnr", diagnostic_settings(options))}
     written = {run: written_numbers(columns) for run, columns in numbers.items()}
     stored = {"name": "esnr_over_training", "beside": written}
-    study = reading_study(given, environment, entries, wanted, options, stored)
+    diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}
+    study = reading_study(given, environment, entries, diagnostic, options, stored)
     result = read_models(given, study, folder, options, stored_trainings)
     result.report(page)
     result.report(markdown)

@@ -102,6 +102,13 @@ Examples:
 Examples:
   wmel doctor
 """,
+    "diagnose": """\b
+Examples:
+  wmel diagnose prediction-error --env dmc_cartpole --model models/cartpole --steps 20
+  wmel diagnose prediction-error --env dmc_cartpole --model models/small --model models/large --output runs/errors
+  wmel diagnose alignment --env dmc:cartpole-swingup --model models/latent --states 32
+  wmel diagnose prediction-error --help
+""",
     "esnr": """\b
 Examples:
   wmel esnr --model models/cartpole --env dmc:cartpole-swingup --methods fog,zog,cem --output runs/esnr

@@ -17,6 +17,7 @@ from wmel.errors import BadInput, WmelError, nearest
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
+    from wmel.parts import Registry
 
 INTERRUPTED = 130
 LOOKS: dict[str, Any] = {
@@ -28,6 +29,7 @@ VERBS = {  # name -> the function behind it, and what it does
     "run": ("wmel.api.run:run", "Run a policy in an environment and print its scorecard."),
     "sweep": ("wmel.api.sweep:sweep", "Sweep the planning horizon, or any settings, of a policy."),
     "cpg": ("wmel.api.cpg:cpg", "Measure what a planner loses when a model replaces the true dynamics."),
+    "diagnose": ("wmel.api.diagnose:diagnose", "Read models by a diagnostic, without planning with them."),
     "esnr": ("wmel.api.esnr:esnr", "Measure the signal of policy gradients through models; also: toy, over-training."),
     "esnr toy": ("wmel.api.toy:esnr_toy", "Compare gradient estimators where the truth is known."),
     "esnr over-training": ("wmel.api.over_training:esnr_over_training", "ESNR at every checkpoint of trainings."),
@@ -44,7 +46,15 @@ VERBS = {  # name -> the function behind it, and what it does
     "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
 }
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
-OPTIONS_OF_TRAIN = ("--env", "--environment", "--output", "--out", "--set", "--parts")  # whose value is no trainer
+NAMING = {"train": "trainer", "diagnose": "diagnostic"}  # verbs whose argument is a part, by its kind
+VALUED = (
+    "--env",
+    "--environment",
+    "--model",
+    "--output",
+    "--out",
+    "--set",
+)  # their options whose value is no such part
 SWITCHES = ("--quiet", "--json", "--debug")
 
 
@@ -119,24 +129,23 @@ def _own_settings(verb: Callable[..., Any], typed: list[str]) -> "OwnSettings | 
     mark = own_settings(verb)
     if mark is None:
         return None
-    registry, part = REGISTRIES[mark.kind], mark.part or trainer_of(typed)
+    registry = REGISTRIES[mark.kind]
+    part = mark.part or part_of(typed, registry)
     if part is None or (VARIABLE in os.environ and not registry.has(part)):
         return OwnSettings(mark.kind, {})
     return OwnSettings(f"{mark.kind} '{part}'", registry.settings_of(part))
 
 
-def trainer_of(typed: list[str]) -> str | None:
-    """The trainer of a call of `train`, wherever it stands; None where there is none.
+def part_of(typed: list[str], registry: "Registry") -> str | None:
+    """The part that a call of `train` or `diagnose` names, wherever it stands; None where there is none.
 
-    Which options take a value is not known before the trainer is: a name of the catalogue comes first, then a word
-    that follows no option.
+    Which options take a value is not known before the part is: a name of the catalogue comes first, then a word that
+    follows no option.
     """
-    from wmel.catalog import TRAINERS
-
-    after = typed[typed.index("train") + 1 :]
+    after = typed[1:]
     words = [(word, before) for word, before in zip(after, ["", *after], strict=False) if not word.startswith("-")]
-    free = [word for word, before in words if before not in OPTIONS_OF_TRAIN]
-    known = [word for word in free if TRAINERS.has(word)]
+    free = [word for word, before in words if before not in VALUED]
+    known = [word for word in free if registry.has(word)]
     alone = [word for word, before in words if not before.startswith("-") or before in SWITCHES]
     return next(iter([*known, *alone]), None)
 
@@ -169,16 +178,17 @@ def _version_option(
 
 
 def _words_of(error: Any, typed: list[str]) -> str:
-    """What was typed wrong; an option that a trainer does not have is one of its settings that it does not have."""
-    option, trainer = getattr(error, "option_name", None), trainer_of(typed) if typed[:1] == ["train"] else None
-    if option is None or trainer is None:
-        return error.format_message()
-    from wmel.catalog import TRAINERS
+    """What was typed wrong; an option that a trainer or diagnostic does not have is a setting it does not have."""
+    from wmel.catalog import REGISTRIES
 
-    setting, known = option.lstrip("-").replace("-", "_"), TRAINERS.settings_of(trainer)
+    option, kind = getattr(error, "option_name", None), NAMING.get(next(iter(typed), ""))
+    part = None if kind is None else part_of(typed, REGISTRIES[kind])
+    if option is None or kind is None or part is None:
+        return error.format_message()
+    setting, known = option.lstrip("-").replace("-", "_"), REGISTRIES[kind].settings_of(part)
     if setting in known:
-        return f"trainer '{trainer}': {error.format_message()}"
-    return f"trainer '{trainer}' has no setting '{setting}';{nearest(setting, known, 'it takes')}"
+        return f"{kind} '{part}': {error.format_message()}"
+    return f"{kind} '{part}' has no setting '{setting}';{nearest(setting, known, 'it takes')}"
 
 
 def _values_of(option: Any, typed: list[str]) -> str:

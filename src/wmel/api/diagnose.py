@@ -1,0 +1,97 @@
+"""wmel.diagnose: what any diagnostic reads of models, without planning with them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from wmel.api import options as o
+from wmel.api.episodes import check_outputs, run_and_load, runner_options, store_for
+from wmel.api.given import Given, seeds_of
+from wmel.api.study import stored_study
+from wmel.api.verbs import verb
+from wmel.contract.cell import ORACLE
+from wmel.errors import BadInput
+from wmel.experiments.expand import Study
+from wmel.parts import name_and_settings
+from wmel.reports.any_record import FILES
+from wmel.reports.records import write_record
+from wmel.results import Result
+
+SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
+
+
+@verb
+def diagnose(
+    diagnostic: o.Diagnostic,
+    environment: o.Environment,
+    models: o.Models = None,
+    *,
+    output: o.Output = None,
+    **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic")],
+) -> Result:
+    """Read models by a diagnostic at states of an environment; other keywords are the settings of the diagnostic.
+
+    Without a model the oracle is read.
+    """
+    given = Given.of_options(options)
+    folder = None if output is None else Path(output)
+    names = (FILES["study"], "report.md", "report.html")
+    files = {} if folder is None else {name: folder / name for name in names}
+    check_outputs(*files.values())
+    entries = given.models(None if models in (None, ORACLE, [ORACLE]) else models)
+    name, own = name_and_settings(diagnostic, "diagnostic")
+    wanted = {"name": name, **given.beside("diagnostic", name, {**own, **diagnostic_settings(options)})}
+    study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"})
+    result = read_models(given, study, folder, options, stored_study)
+    if folder is not None:
+        write_record(files[FILES["study"]], result.record)
+        for path in ("report.md", "report.html"):
+            result.report(files[path])
+        result.files = {"report": files["report.html"]}
+    return result
+
+
+def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that are settings of the diagnostic."""
+    return {name: one for name, one in options.items() if name not in SHARED and one is not None}
+
+
+def reading_study(
+    given: Given,
+    environment: Any,
+    entries: list[dict[str, Any]],
+    diagnostic: Mapping[str, Any],
+    options: Mapping[str, Any],
+    verb: Mapping[str, Any],
+) -> Study:
+    """The study that reads models, or the oracle where there are none, by a diagnostic."""
+    objective = options["objective"]
+    data = {
+        "name": verb["name"],
+        "seeds": seeds_of(options["seeds"]),
+        "floor": False,
+        "oracle": not entries,
+        "environments": [given.part("environment", environment)],
+        "objectives": [] if objective is None else [given.part("objective", objective)],
+        "models": entries,
+        "diagnostics": [dict(diagnostic)],
+    }
+    return replace(given.study(data), verb=verb)
+
+
+def read_models(
+    given: Given, study: Study, folder: Path | None, options: Mapping[str, Any], make: Callable[..., Result]
+) -> Result:
+    """Read what is missing, and make the result of a verb from what is stored."""
+    how = runner_options(given, options)
+    with store_for(folder) as store:
+        loaded, summary = run_and_load(
+            study, store, how, title=study.diagnostics[0].diagnostic["name"], quiet=options["quiet"]
+        )
+        if summary.failures and all(found is None for _, found in loaded.readings):
+            raise BadInput(summary.failures[0])
+        result = make(loaded, store)
+    result.failures = summary.failures
+    result.exit_code = 1 if summary.failures else 0
+    return result

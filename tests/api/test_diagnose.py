@@ -1,0 +1,55 @@
+"""Any diagnostic, of the catalogue or a plugin's, is read by wmel.diagnose and by the command line."""
+
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+
+pytest.importorskip("mujoco")
+TINY = {"states": 8, "episode_steps": 20, "quiet": True}
+
+
+def still(state, action):
+    return state
+
+
+def test_a_diagnostic_reads_models_and_the_oracle_alike_by_name_and_by_settings():
+    by_keyword = wmel.diagnose("prediction-error", "dmc_cartpole", {"still": still}, steps=2, **TINY)
+    by_table = wmel.diagnose({"name": "prediction-error", "steps": 2}, "dmc_cartpole", {"still": still}, **TINY)
+    by_settings = wmel.diagnose(
+        "prediction-error", "dmc_cartpole", {"still": still}, settings={"diagnostic.steps": "2"}, **TINY
+    )
+    assert by_keyword.table.equals(by_table.table) and by_keyword.table.equals(by_settings.table)
+    assert by_keyword.table["relative"].to_list() == [1.0, 1.0]  # nothing moves: the error of no change at all
+    truth = wmel.diagnose("prediction-error", "dmc_cartpole", steps=2, **TINY)
+    assert truth.table["rmse"].to_list() == [0.0, 0.0]
+
+
+def test_readings_are_stored_loaded_and_not_taken_twice(tmp_path):
+    how = {"steps": 2, "output": tmp_path, **TINY}
+    first = wmel.diagnose("prediction-error", "dmc_cartpole", **how)
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.json")}
+    wmel.diagnose("prediction-error", "dmc_cartpole", **how)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.json")} == stored
+    assert wmel.load(tmp_path).table.equals(first.table)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("predction-error", {}, "did you mean 'prediction-error'"),
+        ("prediction-error", {"stps": 2}, "did you mean 'steps'"),
+        ("prediction-error", {"steps": 0}, "steps must be"),
+    ],
+)
+def test_bad_input_is_refused_by_name(name, settings, words):
+    with pytest.raises(BadInput, match=words):
+        wmel.diagnose(name, "dmc_cartpole", **settings, **TINY)
+
+
+def test_the_command_line_has_the_settings_as_options(wmel_command):
+    done = wmel_command(*"diagnose prediction-error --env dmc_cartpole --steps 2 --states 8 --json --quiet".split())
+    assert done.returncode == 0 and '"rmse"' in done.stdout
+    done = wmel_command(*"diagnose prediction-error --env dmc_cartpole --stps 2".split())
+    assert done.returncode == 2 and "did you mean 'steps'" in done.stderr
