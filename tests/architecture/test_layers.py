@@ -11,6 +11,7 @@ LAYERS = [
     {
         "arrays",
         "randomness",
+        "kinds",
         "parts",
         "settings",
         "values",

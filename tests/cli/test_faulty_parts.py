@@ -1,0 +1,65 @@
+"""Parts of your own that cannot work: one line with their file and line, exit code 2, and nothing is run."""
+
+import sys
+
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+
+CODE = """
+class Draw:
+    def plan(self, problem, previous): return None
+
+class Corridor:
+    def reset(self, seeds): return seeds
+"""
+
+
+@pytest.fixture
+def faulty(tmp_path, monkeypatch):
+    (tmp_path / "faulty.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("faulty", None)
+
+
+@pytest.fixture
+def refused(faulty, wmel_command):
+    """The one line that a command is refused with; `line` is a piece of the code above, which it must name."""
+
+    def refuse(line: str, *words: str) -> str:
+        number = CODE[: CODE.index(line)].count("\n") + 1
+        done = wmel_command(*words, "--episodes", "2", "--output", str(faulty / "out"), cwd=faulty)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert f"faulty.py, line {number}" in done.stderr, done.stderr
+        assert not (faulty / "out").exists()
+        return done.stderr
+
+    return refuse
+
+
+CPG = ("cpg", "--env", "maze_toy", "--model", "tests.experiments.still:dynamics")
+RUN = ("run", "--env", "maze_toy", "--policy", "random-shooting")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("run", "--env", "faulty:Draw"), "environment"),
+        ((*RUN, "--perturbation", "faulty:Draw"), "perturbation"),
+        ((*RUN, "--executor", "faulty:Draw"), "executor"),
+        ((*RUN, "--objective", "faulty:Draw"), "objective"),
+        ((*CPG, "--planner", "faulty:Corridor"), "planner"),
+        (("run", "--env", "maze_toy", "--policy", "faulty:Corridor"), "policy"),
+    ],
+)
+def test_a_part_of_another_kind_is_refused(refused, words, kind):
+    line = refused("class Corridor" if "faulty:Corridor" in words else "class Draw", *words)
+    assert f"is no {kind}: " in line
+
+
+@pytest.mark.parametrize(("make", "name"), [(wmel.planner, "faulty:Corridor"), (wmel.environment, "faulty:Draw")])
+def test_python_refuses_it_too(faulty, make, name):
+    with pytest.raises(BadInput, match=rf"'{name}' is no {make.__name__}: .*faulty.py, line \d+"):
+        make(name)
