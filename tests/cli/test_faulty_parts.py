@@ -13,6 +13,18 @@ class Draw:
 
 class Corridor:
     def reset(self, seeds): return seeds
+
+class NoCluster:
+    workers = 1
+    def __call__(self, work, jobs): raise RuntimeError("no cluster")
+
+class Lazy:
+    workers = 1
+    def __call__(self, work, jobs): yield from ()
+
+class NoPairs:
+    workers = 1
+    def __call__(self, work, jobs): return [work(job) for job in jobs]
 """
 
 
@@ -63,3 +75,13 @@ def test_a_part_of_another_kind_is_refused(refused, words, kind):
 def test_python_refuses_it_too(faulty, make, name):
     with pytest.raises(BadInput, match=rf"'{name}' is no {make.__name__}: .*faulty.py, line \d+"):
         make(name)
+
+
+def test_an_executor_that_breaks_is_refused(refused):
+    assert "no cluster" in refused('raise RuntimeError("no cluster")', *RUN, "--executor", "faulty:NoCluster")
+
+
+@pytest.mark.parametrize("name", ["Lazy", "NoPairs"])
+def test_an_executor_that_does_not_do_its_jobs_is_one_line_too(faulty, wmel_command, name):
+    done = wmel_command(*RUN, "--executor", f"faulty:{name}", "--episodes", "2", cwd=faulty)
+    assert done.returncode == 2 and "faulty.py, line " in done.stderr and "Traceback" not in done.stderr, done.stderr
