@@ -22,6 +22,7 @@ from wmel.settings import (
     settings_of,
     takes,
 )
+from wmel.values import is_json
 
 Ability = TypeVar("Ability")
 
@@ -75,17 +76,19 @@ class PartSpec:
     def key_data(self) -> dict[str, Any]:
         """Its name and the settings that differ from their defaults: what decides which part it is."""
         known = settings_of(self.make) if callable(self.make) else {}
-        given = {name: plain(value) for name, value in self.settings.items()}
         return {
-            "name": self.name,
-            **{
-                name: value for name, value in given.items() if name not in known or value != plain(known[name].default)
-            },
+            name: value for name, value in self.data.items() if name not in known or value != plain(known[name].default)
         }
 
     @property
     def data(self) -> dict[str, Any]:
-        """Its name and the settings that were given."""
+        """Its name and the settings that were given; those that cannot be stored are refused."""
+        for name, value in self.settings.items():
+            if not is_json(value):
+                kind = type(value).__name__
+                raise BadInput(
+                    f"{self.kind} '{self.name}': {name} must be what JSON can hold, got {value!r:.60} ({kind})"
+                )
         return {"name": self.name, **{name: plain(value) for name, value in self.settings.items()}}
 
     def build(self, *context: Any, **more: Any) -> Any:
@@ -220,7 +223,8 @@ class Registry:
         kind, name = type(part), self.name_of(type(part))
         if name is None or not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.init):
             return None
-        return self.spec(name, {one: getattr(part, one) for one in settings_of(kind)}).key_data
+        spec = self.spec(name, {one: getattr(part, one) for one in settings_of(kind)})
+        return spec.key_data if is_json(spec.settings) else None
 
     def describe(self, part: Any) -> dict[str, Any]:
         """A part that exists already as `{name, **settings}`: a dataclass by its fields, another by its attributes."""

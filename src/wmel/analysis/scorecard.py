@@ -15,6 +15,7 @@ from wmel.errors import BadInput, UnknownPart, described
 from wmel.schema import Coverage, EpisodeTable
 from wmel.settings import makes_part
 from wmel.stats.estimate import Estimate
+from wmel.values import is_json
 
 BINS = 20  # parts of an axis that is covered
 
@@ -90,15 +91,24 @@ def metric_texts(metrics: Sequence[Any]) -> list[str]:
 
 def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
     name, settings = name_and_settings(given, "metric")
-    values = [
-        one["sweep"] if isinstance(one, Mapping) and set(one) == {"sweep"} else [one] for one in settings.values()
-    ]
-    for chosen in product(*values):
+    for chosen in product(*(_values_of(name, key, value) for key, value in settings.items())):
         stated = dict(zip(settings, chosen, strict=True))
         pairs = ",".join(f"{key}={value}" for key, value in stated.items())
         is_first = list(stated) == list(METRICS.settings_of(name))[:1]
         text = next(iter(stated.values())) if is_first else pairs
         yield f"{name.removesuffix('@')}@{text}" if stated else name
+
+
+def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:
+    """The values a setting of a metric stands for: one, or those it sweeps."""
+    is_swept = isinstance(value, Mapping) and set(value) == {"sweep"}
+    values = value["sweep"] if is_swept else [value]
+    if not isinstance(values, list | tuple) or not values:
+        raise BadInput(f"metric '{name}': {setting}.sweep must be a list of at least one value, got {values!r:.60}")
+    for one in values:
+        if not is_json(one):
+            raise BadInput(f"metric '{name}': {setting} must be what JSON can hold, got {one!r:.60}")
+    return values
 
 
 def explanation(metric: str) -> str:

@@ -13,6 +13,7 @@ from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
 from wmel.files import hash_files, stamp_of
 from wmel.parts import Registry
+from wmel.values import is_json
 
 WORLDS = 16  # environments a process keeps
 CHECKPOINTS = "checkpoints"  # where a training keeps those on the way
@@ -139,7 +140,7 @@ def _in_full(registry: Registry, part: Part) -> dict[str, Any]:
         resolved = registry.spec(*catalog.name_and_settings(own, registry.kind)).resolved
     except WmelError:
         resolved = own
-    return {**{key: value for key, value in resolved.items() if _is_json(value)}, **beside}
+    return {**{key: value for key, value in resolved.items() if is_json(value)}, **beside}
 
 
 def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,14 +150,6 @@ def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[s
     if "trainer" in known:
         known["trainer"] = _in_full(catalog.TRAINERS, known["trainer"])
     return {"name": name, **known}
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(map(_is_json, value))
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
-    return value is None or isinstance(value, bool | int | float | str)
 
 
 def files_hash(checkpoint: Path) -> str:
