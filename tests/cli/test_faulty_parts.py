@@ -8,6 +8,8 @@ import wmel
 from wmel.errors import BadInput
 
 CODE = """
+from wmel.stats.estimate import Estimate
+
 class Draw:
     def plan(self, problem, previous): return None
 
@@ -25,6 +27,16 @@ class Lazy:
 class NoPairs:
     workers = 1
     def __call__(self, work, jobs): return [work(job) for job in jobs]
+
+def unknown_column(table): return table["nothing"]
+
+def plain_number(table): return table["success"].mean()
+
+def ends(table): raise SystemExit(3)
+
+def empty_only(table):
+    if len(table) > 2: raise RuntimeError("too many")
+    return Estimate.undefined("too few")
 """
 
 
@@ -85,3 +97,21 @@ def test_an_executor_that_breaks_is_refused(refused):
 def test_an_executor_that_does_not_do_its_jobs_is_one_line_too(faulty, wmel_command, name):
     done = wmel_command(*RUN, "--executor", f"faulty:{name}", "--episodes", "2", cwd=faulty)
     assert done.returncode == 2 and "faulty.py, line " in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("unknown_column", "def unknown_column"),
+        ("plain_number", "def plain_number"),
+        ("ends", "def ends"),
+        ("Draw", "class Draw"),
+    ],
+)
+def test_a_metric_that_breaks_is_refused_before_the_run(refused, name, line):
+    assert f"faulty:{name}" in refused(line, *RUN, "--metric", f"faulty:{name}")
+
+
+def test_a_metric_that_breaks_on_real_rows_is_undefined_with_its_reason(faulty, wmel_command):
+    done = wmel_command(*RUN, "--metric", "faulty:empty_only", "--episodes", "3", cwd=faulty)
+    assert done.returncode == 0 and "too many" in done.stdout

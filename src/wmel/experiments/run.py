@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from functools import partial
 from typing import Any
 
+from wmel.analysis.scorecard import try_metric
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, has_live_part
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, BadRecord, CannotWrite
@@ -101,6 +102,8 @@ class _Runner:
         if not cells and not readings:
             like = (*study.cells, *study.diagnostics)[0].name
             raise BadInput(f"no cell is called like {options.only!r}; cells are called like {like!r}")
+        for metric in study.metrics:
+            try_metric(metric)
         paths = paths_of(study, store, options)
         outdated = [*self._unrecognised([*cells, *readings]), *self._changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
