@@ -8,7 +8,12 @@ import wmel
 from wmel.errors import BadInput
 
 CODE = """
+import sys
+import wmel
+from wmel.perturbations.window import Unchanged
 from wmel.stats.estimate import Estimate
+
+MAZE = wmel.environment("maze_toy")
 
 class Draw:
     def plan(self, problem, previous): return None
@@ -37,6 +42,65 @@ def ends(table): raise SystemExit(3)
 def empty_only(table):
     if len(table) > 2: raise RuntimeError("too many")
     return Estimate.undefined("too few")
+
+class World:
+    def __getattr__(self, name): return getattr(MAZE, name)
+
+class NoStep(World):
+    def step(self, states, actions): raise RuntimeError("stuck")
+
+class NoStates(World):
+    def step(self, states, actions): return None
+
+class Blind(World):
+    def observe(self, states): raise RuntimeError("blind")
+
+class Uncounted(World):
+    def quantities(self, states, actions, after): raise RuntimeError("uncounted")
+
+class Ended(World):
+    def step(self, states, actions): sys.exit(4)
+
+class Calm(Unchanged):
+    name, window = "calm", 1
+
+class NoStrike(Calm):
+    def strike(self, environment, moment, streams): raise RuntimeError("missed")
+
+class NoMoment(Calm):
+    def strike(self, environment, moment, streams): return None
+
+class NoSense(Calm):
+    def sense(self, observations, since, streams): raise RuntimeError("numb")
+
+class Planner:
+    plan_horizon, evaluations, warm_start = 3, 3, None
+
+class NoPlan(Planner):
+    def plan(self, problem, previous): return None
+
+class Quits(Planner):
+    def plan(self, problem, previous): raise SystemExit
+
+class Model:
+    spec = wmel.WorldModelSpec("model", action_input="index")
+    def encode(self, percept, previous): return percept.observation
+    def step(self, latents, actions): return latents
+    def decode(self, latents): return latents
+
+class NoDecode(Model):
+    def decode(self, latents): return None  # of NoDecode
+
+class NoEncode(Model):
+    def encode(self, percept, previous): return None  # of NoEncode
+
+class Leaves(Model):
+    def step(self, latents, actions): sys.exit(0)
+
+class NeverMade(Model):
+    def __init__(self): sys.exit(5)
+
+def still(state, action): return None
 """
 
 
@@ -115,3 +179,61 @@ def test_a_metric_that_breaks_is_refused_before_the_run(refused, name, line):
 def test_a_metric_that_breaks_on_real_rows_is_undefined_with_its_reason(faulty, wmel_command):
     done = wmel_command(*RUN, "--metric", "faulty:empty_only", "--episodes", "3", cwd=faulty)
     assert done.returncode == 0 and "too many" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoStep", '"stuck"', "breaks in step: RuntimeError: stuck"),
+        ("NoStates", "def step(self, states, actions): return None", "breaks in step"),
+        ("Blind", '"blind"', "breaks in observe"),
+        ("Uncounted", '"uncounted"', "breaks in quantities"),
+        ("Ended", "sys.exit(4)", "SystemExit: 4"),
+    ],
+)
+def test_an_environment_that_breaks_is_refused_before_the_run(refused, name, line, reason):
+    assert reason in refused(line, "run", "--env", f"faulty:{name}", "--policy", "random")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoStrike", '"missed"', "breaks in strike: RuntimeError: missed"),
+        ("NoMoment", "def strike(self, environment, moment, streams): return None", "breaks in strike"),
+        ("NoSense", '"numb"', "breaks in sense"),
+    ],
+)
+def test_a_perturbation_that_breaks_is_refused_before_the_run(refused, name, line, reason):
+    assert reason in refused(line, *RUN, "--perturbation", f"faulty:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoPlan", "def plan(self, problem, previous): return None\n\nclass Quits", "must return a Plan"),
+        ("Quits", "raise SystemExit\n", "SystemExit"),
+    ],
+)
+def test_a_planner_without_a_plan_is_refused_with_its_own_place(refused, name, line, reason):
+    found = refused(line, *CPG, "--planner", f"faulty:{name}")
+    assert reason in found and found.count(" line ") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "method"),
+    [
+        ("NoDecode", "# of NoDecode", "decode"),
+        ("NoEncode", "# of NoEncode", "encode"),
+        ("Leaves", "sys.exit(0)", "step"),
+        ("NeverMade", "sys.exit(5)", "__init__"),
+        ("still", "def still", "still"),
+    ],
+)
+def test_the_method_of_a_model_is_named_that_is_to_blame(refused, name, line, method):
+    assert f", in {method})" in refused(line, "cpg", "--env", "maze_toy", "--model", f"faulty:{name}")
+
+
+def test_sound_parts_pass(faulty, wmel_command):
+    words = ("run", "--env", "faulty:World", "--policy", "random-shooting", "--perturbation", "faulty:Calm")
+    done = wmel_command(*words, "--episodes", "2", cwd=faulty)
+    assert done.returncode == 0, done.stderr
