@@ -138,9 +138,10 @@ def _check(cell: Cell, paths: ModelPaths, tried: _Tried, *, needs_criterion: boo
     perturbation = build_perturbation(task.perturbation, paths)
     if perturbation is not None:
         perturbation.check(world)
-    if repr(task) not in tried.tasks:
+    words = json.dumps(cell.as_data()["task"], sort_keys=True)
+    if words not in tried.tasks:
         _in_some_start(cell, lambda seeds: _try_world(world, perturbation, criterion, seeds))
-        tried.tasks.add(repr(task))
+        tried.tasks.add(words)
     model = build_model_to_try(task.environment, cell.arm.model, paths)
     policy = build_policy(cell.arm, world, model, paths)
     _compare_planning(cell, policy, tried.oracles)
