@@ -30,6 +30,7 @@ NOT_THE_USERS = (  # where the code of wmel, of Python and of installed packages
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
     "<frozen",
+    "<string>",  # the constructor of a dataclass
 )
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
 from wmel.errors import BadInput, UnknownPart, WmelError, described, nearest, place_of
+from wmel.kinds import place_of_definition, refuse_made_part, refuse_other_class
 from wmel.settings import (
     Meaning,
     Setting,
@@ -21,6 +22,7 @@ from wmel.settings import (
     settings_of,
     takes,
 )
+from wmel.values import is_json
 
 Ability = TypeVar("Ability")
 
@@ -74,36 +76,43 @@ class PartSpec:
     def key_data(self) -> dict[str, Any]:
         """Its name and the settings that differ from their defaults: what decides which part it is."""
         known = settings_of(self.make) if callable(self.make) else {}
-        given = {name: plain(value) for name, value in self.settings.items()}
         return {
-            "name": self.name,
-            **{
-                name: value for name, value in given.items() if name not in known or value != plain(known[name].default)
-            },
+            name: value for name, value in self.data.items() if name not in known or value != plain(known[name].default)
         }
 
     @property
     def data(self) -> dict[str, Any]:
-        """Its name and the settings that were given."""
+        """Its name and the settings that were given; those that cannot be stored are refused."""
+        for name, value in self.settings.items():
+            if not is_json(value):
+                kind = type(value).__name__
+                raise BadInput(
+                    f"{self.kind} '{self.name}': {name} must be what JSON can hold, got {value!r:.60} ({kind})"
+                )
         return {"name": self.name, **{name: plain(value) for name, value in self.settings.items()}}
 
     def build(self, *context: Any, **more: Any) -> Any:
-        """The part; an object that is no maker is itself. Settings that a plugin refuses are bad input."""
-        if not callable(self.make):
-            return self.make
+        """The part; an object that is no maker is itself.
+
+        Of a plugin, settings that it refuses are bad input, and so is what is no part of its kind.
+        """
         try:
-            return self.make(*context, **self.settings, **more)
+            made = self.make(*context, **self.settings, **more) if callable(self.make) else self.make
         except WmelError as error:
             if context or not isinstance(error, BadInput):  # it may be what the part is built for
                 raise
             raise type(error)(f"{self.kind} '{self.name}': {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self.origin == "wmel":
                 raise
-            place = place_of(error) or _place_of_definition(self.make)
+            refuse_other_class(self.kind, self.name, self.make)
+            place = place_of(error) or place_of_definition(self.make)
             raise BadInput(
                 f"{self.kind} '{self.name}' cannot be built with {self._words}: {described(error)}{place}"
             ) from error
+        if self.origin != "wmel":
+            refuse_made_part(self.kind, self.name, made, self.make)
+        return made
 
     @property
     def _words(self) -> str:
@@ -214,7 +223,8 @@ class Registry:
         kind, name = type(part), self.name_of(type(part))
         if name is None or not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.init):
             return None
-        return self.spec(name, {one: getattr(part, one) for one in settings_of(kind)}).key_data
+        spec = self.spec(name, {one: getattr(part, one) for one in settings_of(kind)})
+        return spec.key_data if is_json(spec.settings) else None
 
     def describe(self, part: Any) -> dict[str, Any]:
         """A part that exists already as `{name, **settings}`: a dataclass by its fields, another by its attributes."""
@@ -234,15 +244,6 @@ def import_object(target: str) -> Any:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
-
-
-def _place_of_definition(make: Any) -> str:
-    """Where a maker is defined, in brackets; nothing for one that Python code does not define."""
-    try:
-        file, line = inspect.getsourcefile(make), inspect.getsourcelines(make)[1]
-    except (OSError, TypeError):
-        return ""
-    return f" ({file}, line {line})"
 
 
 def _article(word: str) -> str:

@@ -31,6 +31,11 @@ class Column:
     is_positive: bool = False
     since_2_0: bool = True  # False: added later, so that records and stores may lack it
 
+    @property
+    def is_always_stored(self) -> bool:
+        """Whether a store without it is damaged."""
+        return self.since_2_0 and not self.can_be_missing
+
     def blank(self, rows: int) -> np.ndarray:
         """A column [rows] of the missing value."""
         if self.dtype is not object:

@@ -1,7 +1,9 @@
 """Values of settings by their types: which fit, how text is parsed, and the words for what is expected."""
 
+import math
 import types
 import typing
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -20,14 +22,42 @@ def _members(kind: Any) -> tuple[Any, ...]:
 def fit(kind: Any, value: Any) -> Any:
     """The value as one of the types has it; `UNFIT` where none does. A type that is not understood takes anything.
 
-    TOML has no null: the text "none" is None where None is allowed and text is not.
+    TOML has no null: the text "none" is None where None is allowed and text is not. NaN is no value of any type.
     """
+    value = _as_python(value)
+    if has_nan(value):
+        return UNFIT
     for member in _members(kind):
         fitted = _fit_one(member, value)
         if fitted is not UNFIT:
             return fitted
     is_none = isinstance(value, str) and value.strip().lower() == NONE and type(None) in _members(kind)
     return None if is_none else UNFIT
+
+
+def _as_python(value: Any) -> Any:
+    """A number of NumPy as the number it is; anything else as it is."""
+    if type(value) in (bool, int, float) or not is_number(value):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def has_nan(value: Any) -> bool:
+    """Whether a value is NaN, or a list or table with one in it."""
+    if isinstance(value, list | tuple):
+        return any(map(has_nan, value))
+    if isinstance(value, Mapping):
+        return any(map(has_nan, value.values()))
+    return isinstance(value, float) and math.isnan(value)
+
+
+def is_json(value: Any) -> bool:
+    """Whether JSON can hold a value."""
+    if isinstance(value, list | tuple):
+        return all(map(is_json, value))
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_json(one) for key, one in value.items())
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _fit_one(kind: Any, value: Any) -> Any:

@@ -11,6 +11,7 @@ LAYERS = [
     {
         "arrays",
         "randomness",
+        "kinds",
         "parts",
         "settings",
         "values",
@@ -155,11 +156,13 @@ FOREIGN = [  # places that run foreign code
     "experiments/check.py",
     "experiments/check.py",
     "experiments/check.py",
+    "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
     "experiments/executors.py",
     "experiments/identity.py",
     "experiments/identity.py",
+    "experiments/jobs.py",
     "models/callable_model.py",
     "parts.py",
     "parts.py",
@@ -176,7 +179,7 @@ def test_only_the_loop_the_import_of_foreign_code_the_executors_and_the_kits_cat
                 kinds = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
                 if any(kind is None or getattr(kind, "id", "") in ("Exception", "BaseException") for kind in kinds):
                     broad.append(name_of(path))
-    assert broad == ["analysis/scorecard.py", *FOREIGN]
+    assert broad == ["analysis/scorecard.py", "analysis/scorecard.py", *FOREIGN]
 
 
 def test_no_two_classes_have_one_name():

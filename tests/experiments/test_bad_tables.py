@@ -1,7 +1,9 @@
 """Tables of a study that cannot be: refused with their place and the offending value."""
 
+import numpy as np
 import pytest
 
+import wmel
 from tests.experiments.studies import MAZE, written
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput
@@ -15,6 +17,9 @@ class Draws:
         if draws < 1:
             raise ValueError("too few draws")
     def plan(self, problem, previous): ...
+
+class Dated(Draws):
+    def __init__(self, since=None): ...
 """
 PERTURBED = f"{MAZE}\n[[perturbations]]\n"
 BAD = {  # what -> study, its place, the offending word
@@ -37,6 +42,9 @@ BAD = {  # what -> study, its place, the offending word
     "a constructor raises": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = 0', "planners[1]", "foreign.py"),
     "the type of a default": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = "x"', "planners[1]", "'x'"),
     "none where it is no value": (f'{MAZE}[[planners]]\nname = "cem"\niterations = "none"', "planners[1]", "'none'"),
+    "a date": (f'{MAZE}[[planners]]\nname = "foreign:Dated"\nsince = 2020-01-01', "planners[1]", "since"),
+    "a metric's sweep of no list": (f'metrics=[{{name="success@", within={{sweep=5}}}}]{MAZE}', "metrics", "got 5"),
+    "a metric's sweep of nothing": (f'metrics=[{{name="success@", within={{sweep=[]}}}}]{MAZE}', "metrics", "got []"),
 }  # fmt: skip
 
 
@@ -67,3 +75,11 @@ def test_what_is_no_table_is_no_study(study):
 def test_a_metric_is_a_name(name):
     with pytest.raises(BadInput):
         metric(name)
+
+
+@pytest.mark.parametrize("value", [object(), np.arange(3), [object()]])
+def test_a_setting_that_json_cannot_hold_is_refused_with_its_part(tmp_path, monkeypatch, value):
+    (tmp_path / "foreign.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="planner 'foreign:Dated': since must be"):
+        wmel.run("maze_toy", {"name": "foreign:Dated", "since": value}, episodes=1, quiet=True)

@@ -1,17 +1,23 @@
 """Kills, dead workers and full disks: nothing is lost, nothing is doubled, the rest goes on."""
 
+import json
 import os
 import random
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import wmel
 from tests.experiments.studies import LEARNED, outcomes, started, written
 from wmel.errors import WmelError
 from wmel.experiments.executors import Failure, Processes, Serial
+from wmel.experiments.folder_store import FolderStore
+from wmel.schema import EPISODE_COLUMNS
 
 KILLS = int(os.environ.get("WMEL_KILLS", "5"))
 
@@ -107,3 +113,18 @@ def test_a_full_disk_is_said_and_healed_by_a_second_run(tmp_path):
     assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
     assert started(path, tmp_path / "whole").wait(timeout=120) == 0
     assert pickle.loads(result.read_bytes()) == outcomes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("column", [one.name for one in EPISODE_COLUMNS if not one.can_be_missing])
+def test_a_block_without_a_column_that_every_episode_has_is_damage(tmp_path, column):
+    wmel.run("maze_toy", "random", episodes=2, output=tmp_path, quiet=True)
+    (rows,) = tmp_path.rglob("*.parquet")
+    pl.read_parquet(rows).drop(column).write_parquet(rows)
+    vouching = json.loads(rows.with_suffix(".json").read_text())
+    vouching["sha256"] = sha256(rows.read_bytes()).hexdigest()
+    rows.with_suffix(".json").write_text(json.dumps(vouching))
+    store = FolderStore(tmp_path)
+    blocks, wrong = store.blocks(store.manifest().cells[0])
+    assert not blocks and rows.name in wrong[0] and f"'{column}'" in wrong[0]
+    assert wmel.run("maze_toy", "random", episodes=2, output=tmp_path, quiet=True).exit_code == 0
+    assert column in pl.read_parquet_schema(rows)

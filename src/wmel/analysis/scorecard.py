@@ -5,16 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from inspect import isfunction
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
-from wmel.errors import BadInput, UnknownPart, described
-from wmel.schema import Coverage, EpisodeTable
+from wmel.errors import BadInput, UnknownPart, described, place_of
+from wmel.kinds import place_of_definition
+from wmel.schema import Coverage, EpisodeTable, blank_columns
 from wmel.settings import makes_part
 from wmel.stats.estimate import Estimate
+from wmel.values import is_json
 
 BINS = 20  # parts of an axis that is covered
 
@@ -67,6 +70,44 @@ def metric(given: Any) -> Any:
     return partial(spec.make, **spec.settings) if spec.settings else spec.make
 
 
+def try_metric(name: str) -> None:
+    """Refuse a metric of a plugin that breaks, or returns no Estimate, on a success and a failure."""
+    if metric_data(name)["name"] in METRICS.built_in:
+        return
+    found, place = metric(name), ""
+    try:
+        estimate = found(_two_episodes())
+        if isinstance(estimate, Estimate):
+            return
+        reason = f"it returned a {type(estimate).__name__}, not an Estimate"
+    except (Exception, SystemExit) as error:
+        reason, place = described(error), place_of(error)
+    raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place or place_of_definition(_code_of(found))}")
+
+
+def _code_of(metric: Any) -> Any:
+    """The function or class that a metric is made of."""
+    inner = metric.func if isinstance(metric, partial) else metric
+    return inner if isfunction(inner) else type(inner)
+
+
+def _two_episodes() -> EpisodeTable:
+    """A success and a failure, both struck and timed."""
+    columns = blank_columns(2)
+    columns["episode_seed"][:] = 0, 1
+    columns["success"][:] = True, False
+    columns["steps"][:] = 3, 5
+    columns["first_success_step"][:] = 3, -1
+    for name, number in {"plan_calls": 2, "model_steps": 20, "declared_compute": 20.0, "return": 1.0}.items():
+        columns[name][:] = number
+    columns["perturbed"][:] = True
+    columns["unperturbed_success"][:] = 1.0
+    for row, steps in enumerate(columns["steps"]):
+        columns["rewards"][row] = np.full(steps, 1.0 / steps)
+        columns["planning_latencies_ms"][row] = (1.0, 2.0)
+    return EpisodeTable(columns)
+
+
 def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
     """A metric as {name, **settings}; the text is a shorthand for it: NAME@VALUE, or NAME@KEY=VALUE,KEY=VALUE."""
     if not isinstance(given, str):
@@ -90,15 +131,24 @@ def metric_texts(metrics: Sequence[Any]) -> list[str]:
 
 def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
     name, settings = name_and_settings(given, "metric")
-    values = [
-        one["sweep"] if isinstance(one, Mapping) and set(one) == {"sweep"} else [one] for one in settings.values()
-    ]
-    for chosen in product(*values):
+    for chosen in product(*(_values_of(name, key, value) for key, value in settings.items())):
         stated = dict(zip(settings, chosen, strict=True))
         pairs = ",".join(f"{key}={value}" for key, value in stated.items())
         is_first = list(stated) == list(METRICS.settings_of(name))[:1]
         text = next(iter(stated.values())) if is_first else pairs
         yield f"{name.removesuffix('@')}@{text}" if stated else name
+
+
+def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:
+    """The values a setting of a metric stands for: one, or those it sweeps."""
+    is_swept = isinstance(value, Mapping) and set(value) == {"sweep"}
+    values = value["sweep"] if is_swept else [value]
+    if not isinstance(values, list | tuple) or not values:
+        raise BadInput(f"metric '{name}': {setting}.sweep must be a list of at least one value, got {values!r:.60}")
+    for one in values:
+        if not is_json(one):
+            raise BadInput(f"metric '{name}': {setting} must be what JSON can hold, got {one!r:.60}")
+    return values
 
 
 def explanation(metric: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
-from wmel.api.given import Given, perturbation_entry, refuse_no_part, seeds_of
+from wmel.api.given import Given, perturbation_entry, seeds_of
 from wmel.api.progress import note, progress_listener
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
@@ -25,6 +25,7 @@ from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import MemoryStore, Store
 from wmel.files import check_writable, write_atomically
+from wmel.kinds import refuse_no_part
 from wmel.parts import name_and_settings
 from wmel.reports.records import write_record
 from wmel.results import Result

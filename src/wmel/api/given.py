@@ -15,6 +15,7 @@ from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.spec import parse_study
+from wmel.kinds import refuse_no_part
 from wmel.parts import Registry, nearest, plain, settings_of
 
 KINDS = {
@@ -28,14 +29,6 @@ KINDS = {
     "diagnostic": catalog.DIAGNOSTICS,
     "trainer": catalog.TRAINERS,
     "model": None,  # `rollout` and `device` of checkpoints
-}
-METHODS = {  # what a live part of a kind has
-    "environment": ("spec", "reset", "step"),
-    "planner": ("plan",),
-    "policy": ("act",),
-    "objective": ("name", "reduction"),
-    "perturbation": ("strike",),
-    "executor": ("__call__",),
 }
 OF_MODEL = ("rollout", "device")
 SIMPLE = (bool, int, float, str)
@@ -220,15 +213,6 @@ def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
     if not isinstance(value, str) or "object" not in entry or key in OF_MODEL:
         return value
     return catalog.MODELS.parse(entry["object"], {key: value})[key]
-
-
-def refuse_no_part(kind: str, given: Any) -> None:
-    """Refuse an object that has not the methods of its kind."""
-    missing = [name for name in METHODS.get(kind, ()) if not hasattr(given, name)]
-    if isinstance(given, type):
-        raise BadInput(f"{given.__name__} is a class, and a {kind} is an object: make one of it")
-    if missing:
-        raise BadInput(f"{given!r:.80} is no {kind}: give a name, {{name, **settings}} or an object with {missing[0]}")
 
 
 def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Unpack
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
-from wmel.api.given import Given, refuse_no_part
+from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.contract.trainer import LearnsFromStored
 from wmel.errors import BadInput, needing
+from wmel.kinds import refuse_no_part
 from wmel.parts import able, name_and_settings
 from wmel.reports.small_svg import Curves
 from wmel.results import Later, Result

@@ -123,15 +123,16 @@ def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json
 
 
 def _registry_of(name: str) -> "Registry":
-    """The kind that package.module:object belongs to, by its methods; a planner where nothing tells it."""
+    """The kind that package.module:object has most of the methods of; a planner where it has none."""
     from wmel import catalog
-    from wmel.api.given import METHODS, add_cwd_to_path
-    from wmel.parts import import_object
+    from wmel.api.given import add_cwd_to_path
+    from wmel.kinds import kind_like
+    from wmel.parts import import_object, settings_of
 
     add_cwd_to_path()
     found = import_object(name)
-    kinds = [kind for kind, methods in METHODS.items() if all(hasattr(found, method) for method in methods)]
-    return catalog.REGISTRIES[kinds[0] if kinds else "planner"]
+    has = {*dir(found), *(settings_of(found) if isinstance(found, type) else ())}
+    return catalog.REGISTRIES[kind_like(has) or "planner"]
 
 
 def _defaults_in(name: str, registry: "Registry", env: str | None) -> dict[str, Any]:

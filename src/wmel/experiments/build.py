@@ -14,6 +14,7 @@ from wmel.errors import BadInput, WmelError
 from wmel.files import hash_files, stamp_of
 from wmel.models.callable_model import own_model
 from wmel.parts import Registry
+from wmel.values import is_json
 
 WORLDS = 16  # environments a process keeps
 CHECKPOINTS = "checkpoints"  # where a training keeps those on the way
@@ -140,7 +141,7 @@ def _in_full(registry: Registry, part: Part) -> dict[str, Any]:
         resolved = registry.spec(*catalog.name_and_settings(own, registry.kind)).resolved
     except WmelError:
         resolved = own
-    return {**{key: value for key, value in resolved.items() if _is_json(value)}, **beside}
+    return {**{key: value for key, value in resolved.items() if is_json(value)}, **beside}
 
 
 def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,14 +154,6 @@ def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[s
         stated = {"name": known["object"], **known.pop("settings", {})}
         known |= {key: value for key, value in _in_full(catalog.MODELS, stated).items() if key != "name"}
     return {"name": name, **known}
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(map(_is_json, value))
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
-    return value is None or isinstance(value, bool | int | float | str)
 
 
 def files_hash(checkpoint: Path) -> str:

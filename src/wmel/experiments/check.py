@@ -2,16 +2,22 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from wmel.arrays import as_like, to_numpy
 from wmel.closed_loop.run import episode_seeds
+from wmel.closed_loop.steps import check_moment, check_quantities, check_rows
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
 from wmel.contract.criterion import Criterion, held, stop_rule
-from wmel.contract.policy import Percept
+from wmel.contract.environment import Finite
+from wmel.contract.perturbation import Delivery, Moment
+from wmel.contract.policy import Decision, Percept
+from wmel.contract.world_model import RollsOut
 from wmel.control_suite import WITH_LEVELS
-from wmel.errors import BadInput, WmelError, described, place_of, place_of_code
+from wmel.errors import BadDecision, BadInput, WmelError, described, place_of, place_of_code
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -22,10 +28,22 @@ from wmel.experiments.build import (
     check_checkpoint,
     kind_of,
 )
+from wmel.models.callable_model import CallableModel, adapted_model
+from wmel.models.imagine import model_input
+from wmel.parts import able
+from wmel.perturbations.window import delivered, sensed, struck
 from wmel.randomness import Streams
 from wmel.schema import PLANNING
 
 STARTS = 2  # first states that a policy is tried in: one that breaks in all of them is broken
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What is known of cells that were tried."""
+
+    oracles: dict[str, Any] = field(default_factory=dict)  # how the oracle's arm of a setting plans
+    tasks: set[str] = field(default_factory=set)
 
 
 def check_cells(cells: list[Cell], paths: ModelPaths, *, needs_criterion: bool) -> None:
@@ -33,12 +51,12 @@ def check_cells(cells: list[Cell], paths: ModelPaths, *, needs_criterion: bool) 
 
     One cell of each kind is tried; of those that differ in their seed alone, the checkpoints are checked.
     """
-    oracles: dict[str, Any] = {}  # how the oracle's arm of a setting plans
+    tried = _Tried()
     _try_each_kind(
         cells,
         paths,
         lambda cell: f"{cell.setting} {json.dumps(cell.arm.policy)}",
-        lambda cell: _check(cell, paths, oracles, needs_criterion=needs_criterion),
+        lambda cell: _check(cell, paths, tried, needs_criterion=needs_criterion),
     )
 
 
@@ -103,13 +121,13 @@ def _refuse_with_place(where: str, work: Callable[[], Any]) -> None:
         work()
     except WmelError as error:
         raise type(error)(f"{where}: {error}") from error
-    except Exception as error:
-        if not place_of(error):
+    except (Exception, SystemExit) as error:
+        if not place_of(error) and not isinstance(error, SystemExit):
             raise
         raise BadInput(f"{where}: {described(error)}{place_of(error)}") from error
 
 
-def _check(cell: Cell, paths: ModelPaths, oracles: dict[str, Any], *, needs_criterion: bool) -> None:
+def _check(cell: Cell, paths: ModelPaths, tried: _Tried, *, needs_criterion: bool) -> None:
     task = cell.task
     world = build_environment(task.environment, paths)
     criterion = None if task.criterion is None else Criterion.parse(task.criterion)
@@ -120,13 +138,14 @@ def _check(cell: Cell, paths: ModelPaths, oracles: dict[str, Any], *, needs_crit
     perturbation = build_perturbation(task.perturbation, paths)
     if perturbation is not None:
         perturbation.check(world)
+    words = json.dumps(cell.as_data()["task"], sort_keys=True)
+    if words not in tried.tasks:
+        _in_some_start(cell, lambda seeds: _try_world(world, perturbation, criterion, seeds))
+        tried.tasks.add(words)
     model = build_model_to_try(task.environment, cell.arm.model, paths)
     policy = build_policy(cell.arm, world, model, paths)
-    _compare_planning(cell, policy, oracles)
-    _try_one_plan(policy, model, world, cell)
-    quantities = _quantities(world)
-    if criterion is not None and quantities is not None:
-        held(criterion, quantities)
+    _compare_planning(cell, policy, tried.oracles)
+    _in_some_start(cell, lambda seeds: _try_one_plan(policy, model, world, seeds, task.horizon))
 
 
 def _compare_planning(cell: Cell, policy: Any, oracles: dict[str, Any]) -> None:
@@ -144,13 +163,63 @@ def _compare_planning(cell: Cell, policy: Any, oracles: dict[str, Any]) -> None:
             )
 
 
-def _quantities(world: Any) -> dict[str, np.ndarray] | None:
-    """The named numbers of one step; None where an environment breaks, which is for its rows to say."""
+def _in_some_start(cell: Cell, work: Callable[[np.ndarray], None]) -> None:
+    """Try in each of a few starts until it works; what is refused in all of them is refused."""
+    seeds = episode_seeds(cell.seed, min(STARTS, cell.episodes))
+    for place, seed in enumerate(seeds):
+        try:
+            return work(np.array([seed]))
+        except BadInput:
+            if place + 1 == len(seeds):
+                raise
+
+
+def _attempt(part: Any, method: str, kind: str, work: Callable[[], Any]) -> Any:
+    """What a method of a part makes; one that breaks, or returns something unusable, is refused with its place."""
     try:
-        states, action = world.reset(np.zeros(1, np.int64)), world.spec.actions.idle(1)
-        return world.quantities(states, action, world.step(states, action))
-    except Exception:
-        return None
+        return work()
+    except (Exception, SystemExit) as error:
+        if isinstance(error, BadInput):
+            raise
+        place = place_of(error) or place_of_code(getattr(type(part), method, None))
+        raise BadInput(f"its {kind} breaks in {method}: {described(error)}{place}") from error
+
+
+def _try_world(world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
+    """One start, one strike where there is a perturbation, one step, and what is judged of it."""
+
+    def attempt(method: str, *given: Any, rows: str) -> Any:
+        return _attempt(world, method, "environment", lambda: check_rows(getattr(world, method)(*given), 1, rows))
+
+    space = world.spec.actions
+    zeros = np.zeros((1, space.width), space.dtype)
+    actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
+    states = attempt("reset", seeds, rows="states")
+    observations = attempt("observe", states, rows="observations")
+    attempt("goals", states, rows="goals")
+    if perturbation is not None:
+        moment = Moment(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
+        _try_strike(world, perturbation, moment, observations, seeds)
+    values = space.as_values(actions)
+    after = attempt("step", states, values, rows="states")
+    quantities = _attempt(
+        world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
+    )
+    if criterion is not None:
+        held(criterion, quantities)
+
+
+def _try_strike(world: Any, perturbation: Any, moment: Moment, observations: np.ndarray, seeds: np.ndarray) -> None:
+    """All that a perturbation does at its step."""
+    space, since, streams = world.spec.actions, moment.since, Streams(seeds, np.zeros(1, np.int64))
+
+    def attempt(method: str, work: Callable[[], Any]) -> Any:
+        return _attempt(perturbation, method, "perturbation", work)
+
+    carried = attempt("carry", lambda: perturbation.carry(world, 1))
+    attempt("sense", lambda: sensed(perturbation, observations, since, streams))
+    attempt("strike", lambda: check_moment(struck(perturbation, world, moment, streams), space, 1))
+    attempt("deliver", lambda: delivered(perturbation, world, Delivery(moment.queue[:, 0], since, carried)))
 
 
 def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
@@ -158,38 +227,66 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
     model = build_model_to_try(cell.environment, cell.model, paths)
     try:
         build_diagnostic(cell).check(world, model, cell.objective)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"it breaks when it is read: {described(error)}{_place(error, model)}") from error
+        raise BadInput(f"it breaks when it is read: {described(error)}{_place(error, model, world)}") from error
 
 
-def _try_one_plan(policy: Any, model: Any, world: Any, cell: Cell) -> None:
-    """One decision in each of a few starts; a policy that decides in none of them is refused."""
-    reason, cause = "", None
-    for seed in episode_seeds(cell.seed, min(STARTS, cell.episodes)):
-        try:
-            errors = _decide(policy, world, np.array([seed]), cell.task.horizon)
-            if not errors:
-                return
-            reason = f"{errors[0]}{_place(None, model)}"
-        except Exception as error:
-            reason, cause = f"{described(error)}{_place(error, model)}", error
-    raise BadInput(f"it breaks at its first decision: {reason}") from cause
+def _try_one_plan(policy: Any, model: Any, world: Any, seeds: np.ndarray, horizon: int | None) -> None:
+    """One decision in one start."""
+    try:
+        percept = _percept(world, seeds, horizon).visible_to(policy.reads)
+        memory = policy.observe(percept, None)
+        decision = policy.act(percept, memory, Streams(seeds, np.zeros(len(seeds), np.int64)))
+        if not isinstance(decision, Decision):
+            place = place_of_code(type(policy).act)
+            raise BadDecision(f"act must return a Decision, got a {type(decision).__name__}{place}")
+    except (Exception, SystemExit) as error:
+        reason = f"{described(error)}{_place(error, model, world)}"
+        raise BadInput(f"it breaks at its first decision: {reason}") from error
+    if decision.errors:
+        reason = f"{next(iter(decision.errors.values()))}{_place(None, model, world)}"
+        raise BadInput(f"it breaks at its first decision: {reason}")
 
 
-def _decide(policy: Any, world: Any, seeds: np.ndarray, horizon: int | None) -> Mapping[int, str]:
-    """One decision; why there is none, by row."""
+def _percept(world: Any, seeds: np.ndarray, horizon: int | None = None) -> Percept:
+    """What a policy sees first."""
     states, actions = world.reset(seeds), world.spec.actions
     steps = np.full(len(seeds), world.spec.max_steps if horizon is None else horizon)
     last = np.zeros((len(seeds), actions.width), actions.dtype)
-    percept = Percept(world.observe(states), world.goals(states), states, last, steps).visible_to(policy.reads)
-    memory = policy.observe(percept, None)
-    return policy.act(percept, memory, Streams(seeds, np.zeros(len(seeds), np.int64))).errors
+    return Percept(world.observe(states), world.goals(states), states, last, steps)
 
 
-def _place(error: BaseException | None, model: Any) -> str:
-    """Where the user's code broke, or else where the model is written that returned something unusable."""
+def _place(error: BaseException | None, model: Any, world: Any) -> str:
+    """Where the user's code broke, or else where the method is written that returned something unusable."""
     here = "" if error is None else place_of(error)
-    kind = model if isinstance(model, type) or not hasattr(type(model), "step") else type(model)
-    return here or place_of_code(getattr(kind, "step", None) or getattr(kind, "rollout", None) or kind)
+    if here or model is None or isinstance(error, BadDecision):  # which says by itself where it is from
+        return here
+    try:
+        way, adapted = adapted_model(model)
+        if isinstance(adapted, CallableModel):
+            return place_of_code(adapted.dynamics) or place_of_code(type(adapted.dynamics))
+        return place_of_code(getattr(type(adapted), _unusable(adapted, world) if way == "batched" else "rollout"))
+    except Exception:
+        return place_of_code(model if isinstance(model, type) else type(model))
+
+
+def _unusable(model: Any, world: Any) -> str:
+    """The method of a batched model whose result has another shape than it should, or is not finite; else `step`."""
+    percept, space = _percept(world, np.zeros(1, np.int64)).visible_to(model.spec.reads), world.spec.actions
+
+    def is_wrong(found: Any, shape: tuple[int, ...]) -> bool:
+        return np.shape(found) != shape or not np.isfinite(to_numpy(found)).all()
+
+    latents = model.encode(percept, None)
+    if np.ndim(latents) != 2 or is_wrong(latents, (1, np.shape(latents)[1])):
+        return "encode"
+    actions = np.zeros((1, 1, space.width), space.dtype)
+    inputs = as_like(model_input(model, space, actions, space.as_values(actions)), latents)
+    if able(model, RollsOut):
+        if is_wrong(model.rollout(latents, inputs), (1, 2, latents.shape[1])):
+            return "rollout"
+    elif is_wrong(model.step(latents, inputs[:, 0]), latents.shape):
+        return "step"
+    return "decode" if is_wrong(model.decode(latents), percept.observation.shape) else "step"

@@ -211,7 +211,7 @@ class FolderStore:
         return known[1]
 
     def _verify(self, cell: Cell, path: Path, rows: Path) -> StoredBlock:
-        from wmel.experiments.tables import row_count  # polars is needed only here
+        from wmel.experiments.tables import check_stored_rows  # polars is needed only here
 
         stored = parse_stored(StoredFile, _read(path), path)
         written = cell_from_stored(stored.cell)
@@ -219,8 +219,7 @@ class FolderStore:
             raise BadRecord(f"{path} is damaged: it says it is of another cell or of other episodes")
         if sha256(_read(rows)).hexdigest() != stored.sha256:
             raise BadRecord(f"{rows} is not what was written: its checksum differs")
-        if row_count(rows) != stored.count:
-            raise BadRecord(f"{rows} does not hold the {stored.count} episodes it should")
+        check_stored_rows(rows, stored.count)
         steps = rows.with_suffix(".npz")
         return StoredBlock(
             stored.first,

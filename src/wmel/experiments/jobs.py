@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.cell import Cell, Diagnostic, Training
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
+from wmel.errors import BadInput, WmelError, described, place_of, place_of_code
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -107,6 +109,24 @@ def block_provenance(block: Block, run: Run) -> dict[str, Any]:
         "data": data_hash(folder),
         "device": block.paths.device_of(environment, model),
     }
+
+
+def share_out(executor: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) -> Generator[tuple[Any, Any], None, None]:
+    """Each job with its outcome, as an executor does them; one that breaks, or leaves jobs undone, is bad input."""
+    done = 0
+    try:
+        with closing(executor(work, jobs)) as outcomes:
+            for job, outcome in outcomes:
+                yield job, outcome
+                done += 1
+    except WmelError:
+        raise
+    except (Exception, SystemExit) as error:
+        place = place_of(error) or place_of_code(type(executor).__call__)
+        raise BadInput(f"executor {type(executor).__name__} breaks: {described(error)}{place}") from error
+    if done < len(jobs):
+        place = place_of_code(type(executor).__call__)
+        raise BadInput(f"executor {type(executor).__name__} has done {done} of {len(jobs)} jobs{place}")
 
 
 @dataclass(frozen=True, eq=False)

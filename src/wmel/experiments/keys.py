@@ -63,6 +63,7 @@ class BuiltFromSettings(PartKeys):
 
     @property
     def checked(self) -> None:
+        _ = super().checked
         if not self.given:
             self.registry.spec(self.name, self.settings).build()
 

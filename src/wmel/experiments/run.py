@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import partial
 from typing import Any
 
+from wmel.analysis.scorecard import try_metric
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, has_live_part
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, BadRecord, CannotWrite
@@ -24,6 +26,7 @@ from wmel.experiments.jobs import (
     run_block,
     run_job,
     run_reading,
+    share_out,
 )
 from wmel.experiments.store import Store, changed_cells, changed_readings, missing_blocks
 
@@ -99,6 +102,8 @@ class _Runner:
         if not cells and not readings:
             like = (*study.cells, *study.diagnostics)[0].name
             raise BadInput(f"no cell is called like {options.only!r}; cells are called like {like!r}")
+        for metric in study.metrics:
+            try_metric(metric)
         paths = paths_of(study, store, options)
         outdated = [*self._unrecognised([*cells, *readings]), *self._changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
@@ -139,7 +144,7 @@ class _Runner:
         unread = [one for one in readings if one.key in outdated or self.store.reading(one) is None]
         check_diagnostics(unread, paths)
         if not isinstance(self.options.executor, Serial) and (tried or unread):
-            check_objects_travel(self.study.objects, self.options.executor)
+            check_objects_travel(self.study.objects, partial(share_out, self.options.executor))
 
     def _unrecognised(self, cells: list[Any]) -> list[Any]:
         """Stored cells of objects that cannot be recognised: one of the same name may be another."""
@@ -178,7 +183,7 @@ class _Runner:
         unable: dict[str | None, str] = {}
         if jobs:
             self.listener.begin("training", len(jobs), "models")
-        with closing(self.options.executor(run_job, jobs)) as outcomes:
+        with closing(share_out(self.options.executor, run_job, jobs)) as outcomes:
             for job, outcome in outcomes:
                 if isinstance(outcome, Failure):
                     self.listener.note(f"{job.name}: {outcome.reason}")
@@ -207,7 +212,7 @@ class _Runner:
         in_here = isinstance(self.options.executor, Serial)
         unwritten = 0
         work = (lambda job: run_block(job, self.listener.advance)) if in_here else run_job
-        with closing(self.options.executor(work, jobs)) as outcomes:
+        with closing(share_out(self.options.executor, work, jobs)) as outcomes:
             for left, (job, outcome) in zip(reversed(range(len(jobs))), outcomes, strict=True):
                 if isinstance(outcome, Failure):
                     self._fail(job.cell, job.name, outcome.reason)
@@ -233,7 +238,7 @@ class _Runner:
             return run_reading(job, advance)
 
         in_here = isinstance(self.options.executor, Serial)
-        with closing(self.options.executor(read if in_here else run_job, jobs)) as outcomes:
+        with closing(share_out(self.options.executor, read if in_here else run_job, jobs)) as outcomes:
             for job, outcome in outcomes:
                 if isinstance(outcome, Failure):
                     self._fail(job.cell, job.name, outcome.reason)

@@ -54,9 +54,14 @@ def read_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
         raise BadRecord(f"cannot read {path}: {' '.join(str(error).split())[:200]}") from error
 
 
-def row_count(path: Path) -> int:
-    """How many episodes a stored block has."""
-    return read_frame(path, ["episode_seed"]).height
+def check_stored_rows(path: Path, count: int) -> None:
+    """Refuse a block of another length, or without a column that every episode has."""
+    stored = _stored_columns(path)
+    lacking = [one.name for one in EPISODE_COLUMNS if one.is_always_stored and one.name not in stored]
+    if lacking:
+        raise BadRecord(f"{path} is damaged: it has no column '{lacking[0]}'")
+    if read_frame(path, ["episode_seed"]).height != count:
+        raise BadRecord(f"{path} does not hold the {count} episodes it should")
 
 
 def _stored_columns(path: Path) -> set[str]:

@@ -94,5 +94,5 @@ def _missing(thing: Any, names: tuple[str, ...]) -> list[str]:
 def _made(kind: type) -> Any:
     try:
         return kind()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(f"the class {kind.__name__} cannot be built: {described(error)}{place_of(error)}") from error

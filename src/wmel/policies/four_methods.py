@@ -15,7 +15,7 @@ from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput, BadModel, require_whole
 from wmel.models.imagine import reduced
-from wmel.policies.model_predictive import planned_decision
+from wmel.policies.model_predictive import make_plan, planned_decision
 from wmel.randomness import Streams
 
 
@@ -83,7 +83,7 @@ class FourMethodsPolicy:
             return CandidateCosts(outcome.costs.reshape(batch, count), outcome.lengths.reshape(batch, count))
 
         problem = PlanningProblem(cost, self.environment.actions, streams, horizon, like=percept.observation)
-        plan = self.planner.plan(problem, None)
+        plan = make_plan(self.planner, problem, None)
         return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute)
 
     def _step_costs(self, latent: Any, goal: np.ndarray, actions: np.ndarray) -> list[float]:

@@ -13,7 +13,16 @@ from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.contract.world_model import RewardsItself, WorldModel
-from wmel.errors import BadInput, BadModel, NoFiniteCandidate, described, require, require_whole
+from wmel.errors import (
+    BadDecision,
+    BadInput,
+    BadModel,
+    NoFiniteCandidate,
+    described,
+    place_of_code,
+    require,
+    require_whole,
+)
 from wmel.models.callable_model import adapted_model
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
@@ -21,6 +30,15 @@ from wmel.parts import able
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
+
+
+def make_plan(planner: Planner, problem: PlanningProblem, previous: Remainder | None) -> Plan:
+    """The plan of a planner; anything else that it returns is refused."""
+    plan = planner.plan(problem, previous)
+    if not isinstance(plan, Plan):
+        place = place_of_code(type(planner).plan)
+        raise BadDecision(f"plan of {type(planner).__name__} must return a Plan, got a {type(plan).__name__}{place}")
+    return plan
 
 
 def planned_decision(
@@ -120,7 +138,8 @@ class ModelPredictive:
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
         remainder = self._remainder(percept, memory) if self.is_warm else None
-        plan = self.planner.plan(PlanningProblem(cost, actions, streams, horizon, like=near(latents)), remainder)
+        problem = PlanningProblem(cost, actions, streams, horizon, like=near(latents))
+        plan = make_plan(self.planner, problem, remainder)
         if self.is_warm:
             memory = {**memory, **self._carried(plan, fewest)}
         return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)

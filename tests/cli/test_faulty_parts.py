@@ -1,0 +1,239 @@
+"""Parts of your own that cannot work: one line with their file and line, exit code 2, and nothing is run."""
+
+import sys
+
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+
+CODE = """
+import sys
+import wmel
+from wmel.perturbations.window import Unchanged
+from wmel.stats.estimate import Estimate
+
+MAZE = wmel.environment("maze_toy")
+
+class Draw:
+    def plan(self, problem, previous): return None
+
+class Corridor:
+    def reset(self, seeds): return seeds
+
+class NoCluster:
+    workers = 1
+    def __call__(self, work, jobs): raise RuntimeError("no cluster")
+
+class Lazy:
+    workers = 1
+    def __call__(self, work, jobs): yield from ()
+
+class NoPairs:
+    workers = 1
+    def __call__(self, work, jobs): return [work(job) for job in jobs]
+
+def unknown_column(table): return table["nothing"]
+
+def plain_number(table): return table["success"].mean()
+
+def ends(table): raise SystemExit(3)
+
+def empty_only(table):
+    if len(table) > 2: raise RuntimeError("too many")
+    return Estimate.undefined("too few")
+
+class World:
+    def __getattr__(self, name): return getattr(MAZE, name)
+
+class NoStep(World):
+    def step(self, states, actions): raise RuntimeError("stuck")
+
+class NoStates(World):
+    def step(self, states, actions): return None
+
+class Blind(World):
+    def observe(self, states): raise RuntimeError("blind")
+
+class Uncounted(World):
+    def quantities(self, states, actions, after): raise RuntimeError("uncounted")
+
+class Ended(World):
+    def step(self, states, actions): sys.exit(4)
+
+class Calm(Unchanged):
+    name, window = "calm", 1
+
+class NoStrike(Calm):
+    def strike(self, environment, moment, streams): raise RuntimeError("missed")
+
+class NoMoment(Calm):
+    def strike(self, environment, moment, streams): return None
+
+class NoSense(Calm):
+    def sense(self, observations, since, streams): raise RuntimeError("numb")
+
+class Planner:
+    plan_horizon, evaluations, warm_start = 3, 3, None
+
+class NoPlan(Planner):
+    def plan(self, problem, previous): return None
+
+class Quits(Planner):
+    def plan(self, problem, previous): raise SystemExit
+
+class Model:
+    spec = wmel.WorldModelSpec("model", action_input="index")
+    def encode(self, percept, previous): return percept.observation
+    def step(self, latents, actions): return latents
+    def decode(self, latents): return latents
+
+class NoDecode(Model):
+    def decode(self, latents): return None  # of NoDecode
+
+class NoEncode(Model):
+    def encode(self, percept, previous): return None  # of NoEncode
+
+class Leaves(Model):
+    def step(self, latents, actions): sys.exit(0)
+
+class NeverMade(Model):
+    def __init__(self): sys.exit(5)
+
+def still(state, action): return None
+"""
+
+
+@pytest.fixture
+def faulty(tmp_path, monkeypatch):
+    (tmp_path / "faulty.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("faulty", None)
+
+
+@pytest.fixture
+def refused(faulty, wmel_command):
+    """The one line that a command is refused with; `line` is a piece of the code above, which it must name."""
+
+    def refuse(line: str, *words: str) -> str:
+        number = CODE[: CODE.index(line)].count("\n") + 1
+        done = wmel_command(*words, "--episodes", "2", "--output", str(faulty / "out"), cwd=faulty)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert f"faulty.py, line {number}" in done.stderr, done.stderr
+        assert not (faulty / "out").exists()
+        return done.stderr
+
+    return refuse
+
+
+CPG = ("cpg", "--env", "maze_toy", "--model", "tests.experiments.still:dynamics")
+RUN = ("run", "--env", "maze_toy", "--policy", "random-shooting")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("run", "--env", "faulty:Draw"), "environment"),
+        ((*RUN, "--perturbation", "faulty:Draw"), "perturbation"),
+        ((*RUN, "--executor", "faulty:Draw"), "executor"),
+        ((*RUN, "--objective", "faulty:Draw"), "objective"),
+        ((*CPG, "--planner", "faulty:Corridor"), "planner"),
+        (("run", "--env", "maze_toy", "--policy", "faulty:Corridor"), "policy"),
+    ],
+)
+def test_a_part_of_another_kind_is_refused(refused, words, kind):
+    line = refused("class Corridor" if "faulty:Corridor" in words else "class Draw", *words)
+    assert f"is no {kind}: " in line
+
+
+@pytest.mark.parametrize(("make", "name"), [(wmel.planner, "faulty:Corridor"), (wmel.environment, "faulty:Draw")])
+def test_python_refuses_it_too(faulty, make, name):
+    with pytest.raises(BadInput, match=rf"'{name}' is no {make.__name__}: .*faulty.py, line \d+"):
+        make(name)
+
+
+def test_an_executor_that_breaks_is_refused(refused):
+    assert "no cluster" in refused('raise RuntimeError("no cluster")', *RUN, "--executor", "faulty:NoCluster")
+
+
+@pytest.mark.parametrize("name", ["Lazy", "NoPairs"])
+def test_an_executor_that_does_not_do_its_jobs_is_one_line_too(faulty, wmel_command, name):
+    done = wmel_command(*RUN, "--executor", f"faulty:{name}", "--episodes", "2", cwd=faulty)
+    assert done.returncode == 2 and "faulty.py, line " in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("unknown_column", "def unknown_column"),
+        ("plain_number", "def plain_number"),
+        ("ends", "def ends"),
+        ("Draw", "class Draw"),
+    ],
+)
+def test_a_metric_that_breaks_is_refused_before_the_run(refused, name, line):
+    assert f"faulty:{name}" in refused(line, *RUN, "--metric", f"faulty:{name}")
+
+
+def test_a_metric_that_breaks_on_real_rows_is_undefined_with_its_reason(faulty, wmel_command):
+    done = wmel_command(*RUN, "--metric", "faulty:empty_only", "--episodes", "3", cwd=faulty)
+    assert done.returncode == 0 and "too many" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoStep", '"stuck"', "breaks in step: RuntimeError: stuck"),
+        ("NoStates", "def step(self, states, actions): return None", "breaks in step"),
+        ("Blind", '"blind"', "breaks in observe"),
+        ("Uncounted", '"uncounted"', "breaks in quantities"),
+        ("Ended", "sys.exit(4)", "SystemExit: 4"),
+    ],
+)
+def test_an_environment_that_breaks_is_refused_before_the_run(refused, name, line, reason):
+    assert reason in refused(line, "run", "--env", f"faulty:{name}", "--policy", "random")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoStrike", '"missed"', "breaks in strike: RuntimeError: missed"),
+        ("NoMoment", "def strike(self, environment, moment, streams): return None", "breaks in strike"),
+        ("NoSense", '"numb"', "breaks in sense"),
+    ],
+)
+def test_a_perturbation_that_breaks_is_refused_before_the_run(refused, name, line, reason):
+    assert reason in refused(line, *RUN, "--perturbation", f"faulty:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("NoPlan", "def plan(self, problem, previous): return None\n\nclass Quits", "must return a Plan"),
+        ("Quits", "raise SystemExit\n", "SystemExit"),
+    ],
+)
+def test_a_planner_without_a_plan_is_refused_with_its_own_place(refused, name, line, reason):
+    found = refused(line, *CPG, "--planner", f"faulty:{name}")
+    assert reason in found and found.count(" line ") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "method"),
+    [
+        ("NoDecode", "# of NoDecode", "decode"),
+        ("NoEncode", "# of NoEncode", "encode"),
+        ("Leaves", "sys.exit(0)", "step"),
+        ("NeverMade", "sys.exit(5)", "__init__"),
+        ("still", "def still", "still"),
+    ],
+)
+def test_the_method_of_a_model_is_named_that_is_to_blame(refused, name, line, method):
+    assert f", in {method})" in refused(line, "cpg", "--env", "maze_toy", "--model", f"faulty:{name}")
+
+
+def test_sound_parts_pass(faulty, wmel_command):
+    words = ("run", "--env", "faulty:World", "--policy", "random-shooting", "--perturbation", "faulty:Calm")
+    done = wmel_command(*words, "--episodes", "2", cwd=faulty)
+    assert done.returncode == 0, done.stderr
