@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,15 @@ class Lazy:
         result.__dict__[self.name] = value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Later:
-    """A value of `more` that is computed when it is read."""
+    """A value of `more` that is computed when it is first read."""
 
     compute: Callable[[], Any]
+
+    @cached_property
+    def value(self) -> Any:
+        return self.compute()
 
 
 @dataclass(eq=False)
@@ -62,14 +67,18 @@ class Result:
     page: Callable[[], str] | None = None  # its HTML
     markdown: Callable[[], str] | None = None
     write: Callable[[Path], object] | None = None  # what is saved in a folder, instead of the record alone
+    recorded: Callable[[], Any] | None = None  # one row per episode, where a record holds them and no store does
     prints_rows: bool = False  # as JSON, instead of its record
     more: Mapping[str, Any] = field(default_factory=dict)  # what is particular to a verb
 
     def __getattr__(self, name: str) -> Any:
         more = self.__dict__.get("more", {})
         if name in more:
-            return more[name].compute() if isinstance(more[name], Later) else more[name]
+            return more[name].value if isinstance(more[name], Later) else more[name]
         raise AttributeError(f"this result has no '{name}'; it has {', '.join(more) or 'nothing of its own'}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.more]
 
     def __repr__(self) -> str:
         return "\n".join([self.answer, *_text_table(self.rows[:LINES])])
@@ -92,12 +101,24 @@ class Result:
 
     def to_polars(self) -> Any:
         """One row per episode, where there are episodes; else the summary."""
+        found = self._rows_of_episodes
+        return self.table if found is None else found
+
+    @property
+    def episodes(self) -> Any:
+        """One row per episode, as a polars table; there is no such attribute where no episode was run."""
+        if self._rows_of_episodes is None:
+            raise AttributeError("no episode was run")
+        return self._rows_of_episodes
+
+    @cached_property
+    def _rows_of_episodes(self) -> Any:
         if self.store is None:
-            return self.table
+            return None if self.recorded is None else self.recorded()
         from wmel.experiments.load import study_tables
 
-        episodes = study_tables(self.store).episodes
-        return self.table if episodes.is_empty() else episodes
+        found = study_tables(self.store).episodes
+        return None if found.is_empty() else found
 
     def to_pandas(self) -> Any:
         """The same as a pandas table."""

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import wmel
@@ -75,6 +76,27 @@ def test_a_saved_result_is_loaded_as_it_was(verb, made, tmp_path):
     assert_same(made[verb], again)
     assert again.to_polars().equals(made[verb].to_polars())
     assert wmel.load(again.save(saved)).answer == made[verb].answer  # the same may be saved twice
+
+
+def test_the_tables_of_a_study_are_polars_tables(made):
+    study = made["study"]
+    assert isinstance(study.episodes, pl.DataFrame) and isinstance(study.cells, pl.DataFrame)
+    assert study.episodes.join(study.cells, on="key").height == study.episodes.height == 15
+
+
+@pytest.mark.parametrize("name", ["run/run.json", "sweep/sweep.json", "cpg"])
+def test_a_record_alone_has_a_row_for_each_episode(name, made, folder, tmp_path):
+    place = tmp_path / name
+    if name == "cpg":
+        shutil.copytree(folder / "cpg", place, ignore=lambda path, names: {"study.json", "cells"} & set(names))
+    else:
+        place.parent.mkdir()
+        shutil.copy(folder / name, place)
+    kept, alone = made[Path(name).parts[0]].to_polars(), wmel.load(place).to_polars()
+    known = [one for one in kept.columns if one not in ("key", "cell", "rewards")]
+    assert alone[known].sort("arm", "episode_seed", *known[-1:]).equals(
+        kept[known].sort("arm", "episode_seed", *known[-1:])
+    )
 
 
 def test_a_result_that_stored_nothing_is_saved_with_its_rows(tmp_path):

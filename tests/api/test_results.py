@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import wmel
@@ -60,6 +61,17 @@ def test_a_result_becomes_tables_and_files(verb, results, tmp_path):
 def test_a_result_of_episodes_is_drawn_and_has_a_row_for_each(verb, results):
     assert results[verb].plot().data
     assert results[verb].to_polars().height == {"run": 4, "sweep": 8, "cpg": 24}[verb]
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg"])
+def test_the_episodes_of_a_result_are_a_polars_table(verb, results):
+    assert pl.concat([results[verb].episodes, results[verb].episodes]).height == 2 * results[verb].to_polars().height
+    assert isinstance(results["run"].run.table, wmel.schema.EpisodeTable)
+
+
+def test_a_notebook_completes_what_is_particular_to_a_verb(results):
+    assert {"scorecard", "run", "episodes"} <= set(dir(results["run"]))
+    assert not hasattr(results["power"], "episodes")
 
 
 def test_the_gap_of_python_is_the_gap_of_the_command_line(gap, tmp_path, monkeypatch, capsys):

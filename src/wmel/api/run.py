@@ -96,7 +96,7 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         failures=[broken] if broken else [],
         draw=lambda: _figure(record()),
         markdown=lambda: to_markdown_scorecard(card),
-        more={"scorecard": card, "run": found, "episodes": found.table},
+        more={"scorecard": card, "run": found},
     )
 
 

@@ -17,7 +17,7 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
 from wmel.experiments.steps import check_steps_path, write_steps
@@ -34,7 +34,7 @@ from wmel.reports.study_readings import ESNR, reading_entries, readings_tables, 
 from wmel.reports.study_record import study_record
 from wmel.reports.study_rows import study_rows
 from wmel.reports.terminal import esnr_lines, study_lines, table_lines
-from wmel.results import Result
+from wmel.results import Later, Result
 
 
 @verb
@@ -154,8 +154,7 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
         "results": results,
         "readings": readings,
         "comparisons": compared.comparisons,
-        "episodes": _LazyTables(store, "episodes"),
-        "cells": _LazyTables(store, "cells"),
+        "cells": Later(lambda: study_tables(store).cells),
     }
     return result
 
@@ -192,26 +191,6 @@ def _reading_lines(record: StudyRecord, readings: list[EsnrRecord]) -> list[str]
         *(line for one in readings for line in esnr_lines(one)),
         *(line for table in others for line in (table.caption, *table_lines(table))),
     ]
-
-
-class _LazyTables:
-    """A polars table of a store, read when it is used."""
-
-    def __init__(self, store: Store, name: str):
-        self._store, self._name, self._table = store, name, None
-
-    def __getattr__(self, name: str) -> Any:
-        if self._table is None:
-            from wmel.experiments.load import study_tables
-
-            self._table = getattr(study_tables(self._store), self._name)
-        return getattr(self._table, name)
-
-    def __len__(self) -> int:
-        return self.height
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.clone()[key]
 
 
 def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:

@@ -1,16 +1,18 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.cell import Cell, CellResult, Diagnostic
+from wmel.contract.labels import label_columns
 from wmel.errors import BadRecord
 from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
-from wmel.schema import Run, joined_coverage, stacked
+from wmel.schema import COLUMNS, Run, SweepPoint, joined_coverage, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,3 +100,34 @@ def study_tables(store: Store) -> StudyTables:
 
     cells = store.manifest().cells
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))
+
+
+def points_table(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> Any:
+    """The rows of runs as a polars table, with the columns of a store that runs know; `arms` are their names."""
+    import polars as pl
+
+    from wmel.experiments.tables import frame_of
+
+    names = [_run_names(point.run) for point in points]
+    names = [{**one, "arm": arm} for one, arm in zip(names, arms, strict=True)] if arms else names
+    swept = label_columns([point.swept for point in points], {}, [*COLUMNS, *names[0], "seed"])
+    frames = [
+        frame_of(point.run.table).with_columns(
+            *(pl.lit(value).alias(name) for name, value in named.items()),
+            pl.Series("seed", _seeds_of_rows(point.run), dtype=pl.Int32),
+            *(pl.lit(value).alias(name) for name, value in labels.items()),
+        )
+        for point, named, labels in zip(points, names, swept, strict=True)
+    ]
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _run_names(run: Run) -> dict[str, str]:
+    environment = (run.parts.get("environment") or {}).get("name", run.environment_name)
+    return {"environment": environment, "arm": run.policy_settings.get("model") or run.policy_name}
+
+
+def _seeds_of_rows(run: Run) -> list[int | None]:
+    """The seed that each episode is of, by the published formula."""
+    found = [int(one) // EPISODES_PER_SEED for one in run.table["episode_seed"]]
+    return [seed if seed in run.seeds else None for seed in found]
