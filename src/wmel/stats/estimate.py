@@ -31,6 +31,13 @@ class Estimate:
     def is_defined(self) -> bool:
         return self.value is not None
 
+    @property
+    def words(self) -> str:
+        """Three digits of the value and of its interval, or why there is none."""
+        if self.value is None:
+            return f"n/a ({self.reason})"
+        return f"{self.value:.3g}" + ("" if self.low is None else f" [{self.low:.3g}, {self.high:.3g}]")
+
 
 def finite_numbers(values: Any, what: str) -> np.ndarray:
     """The values as floats; refused where they are words, truth values, ragged lists, NaN or infinite."""
