@@ -94,8 +94,10 @@ def test_a_record_alone_has_a_row_for_each_episode(name, made, folder, tmp_path)
         shutil.copy(folder / name, place)
     kept, alone = made[Path(name).parts[0]].to_polars(), wmel.load(place).to_polars()
     known = [one for one in kept.columns if one not in ("key", "cell", "rewards")]
-    assert alone[known].sort("arm", "episode_seed", *known[-1:]).equals(
-        kept[known].sort("arm", "episode_seed", *known[-1:])
+    assert (
+        alone[known]
+        .sort("arm", "episode_seed", *known[-1:])
+        .equals(kept[known].sort("arm", "episode_seed", *known[-1:]))
     )
 
 
@@ -134,7 +136,41 @@ def test_a_folder_with_another_result_is_not_written_over(first, second, made, t
 def test_a_result_is_shown_with_a_drawing(verb, made):
     page = made[verb]._repr_html_()
     assert made[verb].answer.split("[")[0][:20] in page and "<table>" in page
-    assert ("<svg" in page) == (verb != "check")
+    assert "<svg" in page
+
+
+BARE = {"name": "bare", "seeds": [0, 1], "environments": [{"name": WORLD}], "oracle": False, "floor": False}
+POLICIES = {**BARE, "episodes": 2, "environments": [{"name": "maze_toy"}]}
+POLICIES["policies"] = [{"name": "random"}, {"name": "greedy"}]
+READ = {"name": "esnr", "methods": ["zog", "cem"], "states": 4, "samples": 4, "plan_horizon": 3}
+
+
+@pytest.fixture(scope="module")
+def without_gap(made, folder):
+    models = [
+        {"name": name, "checkpoint": str(folder / "trained" / "seed0" / "checkpoints" / "0000001")}
+        for name in ("one", "two", "three")
+    ]
+    studies = {"policies": POLICIES, "diagnostics": {**BARE, "models": models, "diagnostics": [READ]}}
+    return {
+        name: wmel.load(wmel.study(data, output=folder / name, quiet=True).folder) for name, data in studies.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["policies", "diagnostics"])
+def test_a_study_without_a_gap_says_what_was_found_and_is_drawn(kind, without_gap):
+    found = without_gap[kind]
+    assert "No gap was measured" not in found.answer and any(digit in found.answer for digit in "0123456789")
+    assert found.plot().data and "<svg" in found._repr_html_()
+
+
+def test_a_study_with_readings_prints_a_line_for_each_and_no_differences(without_gap, folder, tmp_path):
+    text = str(without_gap["diagnostics"])
+    assert len(text.splitlines()) <= 4 + len(without_gap["diagnostics"].rows) and "one - two" not in text
+    wmel.report(folder / "diagnostics", output=tmp_path, quiet=True)
+    assert "one - two" in (tmp_path / "report.md").read_text()
+    shown = str(wmel.show(tmp_path / "results.json"))
+    assert shown == text == str(wmel.load(tmp_path))
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -12,7 +12,7 @@ from wmel.api.verbs import verb
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadRecord
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, load_study, points_table
+from wmel.experiments.load import LoadedStudy, load_study, rows_of_points
 from wmel.experiments.store import MANIFEST, Store
 from wmel.reports.any_record import FILES, AnyRecord
 from wmel.reports.over_training_record import READINGS, earlier_trainings
@@ -81,7 +81,7 @@ def recorded_result(record: AnyRecord, folder: Path) -> Result:
     result = make(record, folder) if record.kind == "cpg" else make(record)
     points, arms = _recorded_points(result)
     if points:
-        result.recorded = lambda: points_table(points, arms)
+        result.recorded = lambda: rows_of_points(points, arms)
     return result
 
 

@@ -28,12 +28,13 @@ from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.page import study_page
 from wmel.reports.records import write_record
 from wmel.reports.study_envelope import StudyRecord
-from wmel.reports.study_gaps import study_gaps, tally
+from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_markdown import to_markdown_study
-from wmel.reports.study_readings import ESNR, reading_entries, readings_tables, side_by_side
+from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_rows import study_rows
-from wmel.reports.terminal import esnr_lines, study_lines, table_lines
+from wmel.reports.study_summary import study_answer, study_intervals
+from wmel.reports.terminal import readings_lines, study_lines
 from wmel.results import Later, Result
 
 
@@ -159,18 +160,19 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
     return result
 
 
-def recorded_result(record: StudyRecord, readings: Sequence[Any] = ()) -> Result:
+def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> Result:
     """What the record of a study says, and the readings beside it."""
-    rows, lines = study_rows(record), [*study_lines(record), *_reading_lines(record, list(readings))]
+    intervals = study_intervals(record)
     return Result(
-        f"{record.name}: {tally(record)}",
-        rows,
+        f"{record.name}: {study_answer(record)}",
+        study_rows(record),
         record,
-        lines,
+        [*study_lines(record), *readings_lines(record)],
         verb="study",
-        draw=(lambda: _forest(record)) if study_gaps(record) else None,
-        page=lambda: study_page(record),
-        markdown=lambda: to_markdown_study(record),
+        draw=(lambda: _figure(record)) if study_gaps(record) or intervals is not None else None,
+        intervals=intervals,
+        page=lambda: study_page(record, readings),
+        markdown=lambda: to_markdown_study(record, readings),
         more={"readings": list(readings)},
     )
 
@@ -181,15 +183,6 @@ def _readings(loaded: LoadedStudy) -> list[EsnrRecord]:
         joined_esnr_record([found["data"] for _, found in group], group[0][1]["provenance"]["versions"])
         for group in side_by_side(loaded.readings)
         if group[0][0].diagnostic["name"] == ESNR
-    ]
-
-
-def _reading_lines(record: StudyRecord, readings: list[EsnrRecord]) -> list[str]:
-    """Every ESNR, then the tables of the other diagnostics."""
-    others = readings_tables([one for one in record.readings if one.diagnostic["name"] != ESNR])
-    return [
-        *(line for one in readings for line in esnr_lines(one)),
-        *(line for table in others for line in (table.caption, *table_lines(table))),
     ]
 
 
@@ -236,9 +229,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _forest(record: Any) -> Any:
+def _figure(record: StudyRecord) -> Any:
+    """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
     from wmel.reports.document import plotly_needed
 
     with plotly_needed():
-        from wmel.reports.figures import forest
-    return forest(record)
+        from wmel.reports.figures import curves, forest, intervals_figure, reading_figures
+    if study_gaps(record):
+        return forest(record)
+    shown = study_intervals(record)
+    assert shown is not None
+    drawn = [*curves(record), *reading_figures(record)]
+    return drawn[0] if drawn else intervals_figure(shown)

@@ -1,6 +1,6 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from wmel.errors import BadRecord
 from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
-from wmel.schema import COLUMNS, Run, SweepPoint, joined_coverage, stacked
+from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, joined_coverage, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,24 +102,16 @@ def study_tables(store: Store) -> StudyTables:
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))
 
 
-def points_table(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> Any:
-    """The rows of runs as a polars table, with the columns of a store that runs know; `arms` are their names."""
-    import polars as pl
-
-    from wmel.experiments.tables import frame_of
-
+def rows_of_points(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> list[tuple[EpisodeTable, dict[str, Any]]]:
+    """The rows of runs seed by seed, with the columns of a store that runs know; `arms` are their names."""
     names = [_run_names(point.run) for point in points]
     names = [{**one, "arm": arm} for one, arm in zip(names, arms, strict=True)] if arms else names
     swept = label_columns([point.swept for point in points], {}, [*COLUMNS, *names[0], "seed"])
-    frames = [
-        frame_of(point.run.table).with_columns(
-            *(pl.lit(value).alias(name) for name, value in named.items()),
-            pl.Series("seed", _seeds_of_rows(point.run), dtype=pl.Int32),
-            *(pl.lit(value).alias(name) for name, value in labels.items()),
-        )
+    return [
+        (table, {**named, "seed": seed, **labels})
         for point, named, labels in zip(points, names, swept, strict=True)
+        for seed, table in _by_seed(point.run)
     ]
-    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def _run_names(run: Run) -> dict[str, str]:
@@ -127,7 +119,8 @@ def _run_names(run: Run) -> dict[str, str]:
     return {"environment": environment, "arm": run.policy_settings.get("model") or run.policy_name}
 
 
-def _seeds_of_rows(run: Run) -> list[int | None]:
-    """The seed that each episode is of, by the published formula."""
-    found = [int(one) // EPISODES_PER_SEED for one in run.table["episode_seed"]]
-    return [seed if seed in run.seeds else None for seed in found]
+def _by_seed(run: Run) -> Iterator[tuple[int, EpisodeTable]]:
+    """The rows of each seed, by the published formula of the seeds of episodes."""
+    seeds = run.table["episode_seed"] // EPISODES_PER_SEED
+    for seed in dict.fromkeys(seeds.tolist()):
+        yield seed, run.table.rows(seeds == seed)
