@@ -262,6 +262,45 @@ def test_results_of_the_previous_version_load_as_tables_and_figures(name):
     assert found.table.height > 0 and found.plot().data
 
 
+@pytest.mark.parametrize("verb", FOLDERS)
+def test_the_folder_of_any_verb_is_shown(verb, made, folder):
+    assert str(wmel.show(folder / verb)) == str(wmel.load(folder / verb))
+
+
+def test_the_ceiling_bounce_needs_no_folder_and_its_numbers_stay_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = wmel.esnr_toy(speeds=[5], seeds=3, quiet=True)
+    assert not list(tmp_path.iterdir()) and made.files == {}
+    assert wmel.load(made.save(tmp_path / "toy")).table.equals(made.table)
+
+
+def test_what_is_judged_anew_is_called_by_its_criterion(tmp_path):
+    criteria = [{"criterion": one, "stop": "horizon"} for one in ("reward>=0.6", "reward>=0.7")]
+    study = {**STUDY, "environments": [{"name": WORLD}], "criteria": criteria, "horizon": 4}
+    study["models"] = [{"name": "mine", "object": "tests.api.every_verb:still"}]
+    study["planners"] = [{"name": "cem", "candidates": 8, "plan_horizon": {"sweep": [3, 5]}}]
+    wmel.study(study, output=tmp_path / "s", quiet=True)
+    found = wmel.report(tmp_path / "s", criterion="reward>=0.01", output=tmp_path / "r", quiet=True)
+    names = [one.name for one in found.record.comparisons]
+    assert len(names) == 2 and all("reward>=0.01" in name for name in names)
+    text = (tmp_path / "r" / "report.md").read_text() + (tmp_path / "r" / "report.html").read_text()
+    assert "=0.6" not in text and "=0.7" not in text
+
+
+def test_a_dry_run_counts_readings_and_names_what_changed(without_gap, folder, tmp_path):
+    study = {**BARE, "seeds": [0], "oracle": True, "diagnostics": [READ]}
+    (row,) = wmel.study(study, output=tmp_path / "s", dry_run=True, quiet=True).rows
+    assert (row["readings"], row["changed"]) == (1, 0)
+    wmel.study(study, output=tmp_path / "s", quiet=True)
+    for path in (tmp_path / "s" / "cells").glob("*/reading.json"):
+        found = json.loads(path.read_text())
+        found["provenance"]["versions"]["numpy"] = "0.1"
+        path.write_text(json.dumps(found))
+    planned = wmel.study(study, output=tmp_path / "s", dry_run=True, quiet=True)
+    assert (planned.rows[0]["readings"], planned.rows[0]["changed"]) == (0, 1)
+    assert "numpy" in str(planned) and "--rerun changed" in str(planned)
+
+
 def test_what_is_no_result_is_refused_by_name(tmp_path):
     for place in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(BadRecord, match=str(place)):

@@ -12,8 +12,9 @@ from wmel.api.episodes import build_executor, check_outputs, folder_of, listener
 from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
-from wmel.contract.cell import CellResult
+from wmel.contract.cell import Cell, CellResult
 from wmel.contract.criterion import Criterion
+from wmel.contract.labels import swept_setting
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
@@ -21,7 +22,7 @@ from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
 from wmel.experiments.steps import check_steps_path, write_steps
-from wmel.experiments.store import Store
+from wmel.experiments.store import Changed, Store
 from wmel.reports.any_record import FILES
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
@@ -188,7 +189,11 @@ def _readings(loaded: LoadedStudy) -> list[EsnrRecord]:
 
 def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:
     """Every run of a study judged anew from its stored rewards; those that cannot be are missing, with the reason."""
-    judged = [one if one.run is None else _rescored(one, criterion) for one in results]
+    by_key: dict[str, CellResult] = {}
+    for one in (_rescored(one, criterion) for one in results):
+        if one.cell.key not in by_key or by_key[one.cell.key].run is None:
+            by_key[one.cell.key] = one
+    judged = list(by_key.values())
     if not any(one.run is not None for one in judged):
         reasons = [one.failure for one in judged if one.failure]
         raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
@@ -196,7 +201,9 @@ def rescore_results(results: list[CellResult], criterion: Criterion) -> list[Cel
 
 
 def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
-    assert one.run is not None
+    one = replace(one, cell=_judged_by(one.cell, str(criterion)))
+    if one.run is None:
+        return one
     try:
         table = rescored(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
     except BadInput as error:
@@ -204,23 +211,45 @@ def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
     return replace(one, run=replace(one.run, success=str(criterion), table=table))
 
 
+def _judged_by(cell: Cell, criterion: str) -> Cell:
+    """The cell with another criterion, also where the study swept it: of cells that differ in it alone one is left."""
+    swept = [one for one in cell.labels if swept_setting(one, cell.parts, cell.sweeps) == ("criterion", "criterion")]
+    labels, shared = (
+        {name: value for name, value in some.items() if name not in swept} for some in (cell.labels, cell.shared_labels)
+    )
+    return replace(cell, task=replace(cell.task, criterion=criterion), labels=labels, shared_labels=shared)
+
+
 def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bool) -> Result:
     from wmel.experiments.check import check_cells, check_diagnostics
     from wmel.experiments.forecast import forecast
 
-    cells, paths = chosen_cells(study.cells, options), paths_of(study, store, options)
+    cells, readings = (chosen_cells(some, options) for some in (study.cells, study.diagnostics))
+    paths = paths_of(study, store, options)
     check_cells(cells, paths, needs_criterion=True)
-    check_diagnostics(study.diagnostics, paths)
+    check_diagnostics(readings, paths)
     workers = None if options.executor.workers == 1 else options.executor.workers
     with listener_for("", quiet=quiet) as listener:
-        left = forecast(cells, store, paths, study.block, workers, listener.note)
+        left = forecast(cells, readings, store, paths, study.block, workers, listener.note)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if options.anytime else ""
     counts = f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train"
-    time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}"
+    counts += f", {left.readings} readings to take" if readings else ""
+    untimed = "" if left.untimed == 0 else f", without {left.untimed} readings that nothing stored tells the time of"
+    time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}{untimed}"
+    changed = _changed_words(left.changed, options.when_changed)
     rows = [{"cells": left.cells, "stored": left.whole, "episodes": left.episodes, "models": left.models,
-             "seconds": left.seconds}]  # fmt: skip
-    return Result(counts, rows, lines=[counts, time], verb="dry run", more={"forecast": left})
+             "readings": left.readings, "changed": len(left.changed), "seconds": left.seconds}]  # fmt: skip
+    return Result(counts, rows, lines=[counts, time, *changed], verb="dry run", more={"forecast": left})
+
+
+def _changed_words(changed: Sequence[Changed], how: str | None) -> list[str]:
+    """What the study would do about cells that were made with something else."""
+    if not changed:
+        return []
+    what = {None: "the study refuses them without --rerun changed or --keep", "rerun": "they would be run again"}
+    words = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
+    return [f"{words}: {what.get(how, 'whole ones are kept')}"]
 
 
 def _duration(seconds: float) -> str:
