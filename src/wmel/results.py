@@ -160,13 +160,15 @@ class Result:
         """The figure, by plotly."""
         if self.draw is not None:
             return self.draw()
-        if self.curves is None and self.intervals is None:
+        intervals: Any = self.intervals
+        curves: Any = self.curves
+        if intervals is None and curves is None:
             raise BadInput(f"there is no figure of this result: {self.answer}")
         from wmel.reports.document import plotly_needed
 
         with plotly_needed():
             from wmel.reports.figures import curves_figure, intervals_figure
-        return curves_figure(self.curves) if self.intervals is None else intervals_figure(self.intervals)
+        return intervals_figure(intervals) if intervals is not None else curves_figure(curves)
 
     def report(self, path: Path | str) -> Path:
         """Write a page (.html) or its text (.md)."""
