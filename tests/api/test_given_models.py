@@ -45,6 +45,11 @@ def test_a_training_is_a_model(trained):
         wmel.cpg("maze_toy", wmel.power(oracle=0.9, learned=0.5), **TINY)
 
 
+def test_a_record_knows_the_name_of_its_model(trained, tmp_path):
+    wmel.run("maze_toy", "cem", model={"q": trained}, output=tmp_path / "run.json", **TINY)
+    assert wmel.load(tmp_path / "run.json").episodes["arm"].unique().to_list() == ["q"]
+
+
 def test_a_checkpoint_and_a_part_with_settings_are_checked(trained):
     found = wmel.check(trained.folder)
     assert (found.record.name, found.record.part, found.exit_code) == ("net", "model", 0)

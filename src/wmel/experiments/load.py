@@ -115,8 +115,9 @@ def rows_of_points(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> li
 
 
 def _run_names(run: Run) -> dict[str, str]:
-    environment = (run.parts.get("environment") or {}).get("name", run.environment_name)
-    return {"environment": environment, "arm": run.policy_settings.get("model") or run.policy_name}
+    environment, model = (run.parts.get(kind) or {} for kind in ("environment", "model"))
+    arm = model.get("name") or run.policy_settings.get("model") or run.policy_name
+    return {"environment": environment.get("name", run.environment_name), "arm": arm}
 
 
 def _by_seed(run: Run) -> Iterator[tuple[int, EpisodeTable]]:
