@@ -18,7 +18,7 @@ import inspect
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from numbers import Integral, Real
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
+LONGEST_VALUE = 80  # characters of a value in a message
 NOT_THE_USERS = (  # where the code of wmel, of Python and of installed packages is
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -92,7 +93,32 @@ def needing(package: str, message: str) -> Iterator[None]:
 def require(condition: bool, message: str, value: object) -> None:
     """Raise BadInput with the message and the offending value unless the condition holds."""
     if not condition:
-        raise BadInput(f"{message}, got {value!r}")
+        raise BadInput(f"{message}, got {shortened(value)}")
+
+
+def shortened(value: object) -> str:
+    """A value as messages show it: on one line, and cut where it is long."""
+    words = " ".join(repr(value).split())
+    return words if len(words) <= LONGEST_VALUE else f"{words[: LONGEST_VALUE - 3]}..."
+
+
+def shorten_values(error: Exception, values: Iterable[object]) -> None:
+    """Cut the values that a message repeats; what lists and mappings hold is cut one by one."""
+    words = str(error)
+    for value in values:
+        for leaf in _leaves(value):
+            words = words.replace(repr(leaf), shortened(leaf)) if len(words) > LONGEST_VALUE else words
+    if words != str(error):
+        error.args = (words, *error.args[1:])
+
+
+def _leaves(value: object) -> Iterator[object]:
+    held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
+    if held is None:
+        yield value
+    else:
+        for one in held:
+            yield from _leaves(one)
 
 
 def require_whole(value: Any, what: str, at_least: int = 1) -> None:

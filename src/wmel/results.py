@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,13 @@ from typing import Any
 from wmel.errors import BadInput, needing
 from wmel.files import check_writable, write_atomically
 
-Rows = Sequence[Mapping[str, Any]]
+Texts = Sequence[Mapping[str, str]]
 LINES = 12  # of a summary that are printed
 SUMMARY = "summary.md"
+LATEX = str.maketrans(
+    {**{one: f"\\{one}" for one in "&%$#_{}"}, "\\": r"\textbackslash{}", "^": r"\textasciicircum{}"}
+    | {"~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+)
 
 
 class Lazy:
@@ -36,11 +41,15 @@ class Lazy:
         result.__dict__[self.name] = value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Later:
-    """A value of `more` that is computed when it is read."""
+    """A value of `more` that is computed when it is first read."""
 
     compute: Callable[[], Any]
+
+    @cached_property
+    def value(self) -> Any:
+        return self.compute()
 
 
 @dataclass(eq=False)
@@ -58,30 +67,45 @@ class Result:
     files: Mapping[str, Path] = field(default_factory=dict)  # what was written
     failures: Sequence[str] = ()
     draw: Callable[[], Any] | None = None  # its figure, by plotly
+    intervals: Any = Lazy(None)  # `Intervals` that are drawn instead of those of the rows
     curves: Any = Lazy(None)  # `Curves` that are drawn where there are no intervals
     page: Callable[[], str] | None = None  # its HTML
     markdown: Callable[[], str] | None = None
     write: Callable[[Path], object] | None = None  # what is saved in a folder, instead of the record alone
+    recorded: Callable[[], Any] | None = None  # tables of episodes and their columns, where no store holds them
     prints_rows: bool = False  # as JSON, instead of its record
     more: Mapping[str, Any] = field(default_factory=dict)  # what is particular to a verb
 
     def __getattr__(self, name: str) -> Any:
         more = self.__dict__.get("more", {})
         if name in more:
-            return more[name].compute() if isinstance(more[name], Later) else more[name]
+            return more[name].value if isinstance(more[name], Later) else more[name]
         raise AttributeError(f"this result has no '{name}'; it has {', '.join(more) or 'nothing of its own'}")
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.more]
+
     def __repr__(self) -> str:
-        return "\n".join([self.answer, *_text_table(self.rows[:LINES])])
+        return "\n".join([self.answer, *_text_table(self.shown_rows[:LINES])])
 
     def __str__(self) -> str:
         return "\n".join(self.lines) or repr(self)
 
     def _repr_html_(self) -> str:
-        from wmel.reports.small_svg import curves_svg, intervals_svg
+        from wmel.reports.small_svg import drawing
 
-        drawing = intervals_svg(self.rows) or ("" if self.curves is None else curves_svg(self.curves))
-        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.rows)}{drawing}"
+        drawn = drawing(self.rows, self.intervals, self.curves)
+        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.shown_rows)}{drawn}"
+
+    @property
+    def shown_rows(self) -> list[dict[str, str]]:
+        """The summary as texts: an undefined number is n/a, a swept value that is none is none."""
+        from wmel.reports.study_rows import shown_labels
+
+        labels = [] if self.record is None else shown_labels(self.record)
+        swept = labels if len(labels) == len(self.rows) else [{} for _ in self.rows]
+        texts = ({name: _shown(value) for name, value in row.items()} for row in self.rows)
+        return [{**row, **own} for row, own in zip(texts, swept, strict=True)]
 
     @property
     def table(self) -> Any:
@@ -92,12 +116,24 @@ class Result:
 
     def to_polars(self) -> Any:
         """One row per episode, where there are episodes; else the summary."""
+        found = self._rows_of_episodes
+        return self.table if found is None else found
+
+    @property
+    def episodes(self) -> Any:
+        """One row per episode, as a polars table; there is no such attribute where no episode was run."""
+        if self._rows_of_episodes is None:
+            raise AttributeError("no episode was run")
+        return self._rows_of_episodes
+
+    @cached_property
+    def _rows_of_episodes(self) -> Any:
         if self.store is None:
-            return self.table
+            return None if self.recorded is None else _episodes_of(self.recorded())
         from wmel.experiments.load import study_tables
 
-        episodes = study_tables(self.store).episodes
-        return self.table if episodes.is_empty() else episodes
+        found = study_tables(self.store).episodes
+        return None if found.is_empty() else found
 
     def to_pandas(self) -> Any:
         """The same as a pandas table."""
@@ -110,7 +146,7 @@ class Result:
         """The summary as a LaTeX table (booktabs)."""
         names = list(self.rows[0]) if self.rows else []
         head = " & ".join(map(_latex, names))
-        body = [" & ".join(_latex(_shown(row[name])) for name in names) + r" \\" for row in self.rows]
+        body = [" & ".join(_latex(row[name]) for name in names) + r" \\" for row in self.shown_rows]
         lines = [rf"\begin{{tabular}}{{{'l' * len(names)}}}", r"\toprule", head + r" \\", r"\midrule", *body]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
@@ -124,20 +160,22 @@ class Result:
         """The figure, by plotly."""
         if self.draw is not None:
             return self.draw()
-        if self.curves is None:
+        intervals: Any = self.intervals
+        curves: Any = self.curves
+        if intervals is None and curves is None:
             raise BadInput(f"there is no figure of this result: {self.answer}")
         from wmel.reports.document import plotly_needed
 
         with plotly_needed():
-            from wmel.reports.figures import curves_figure
-        return curves_figure(self.curves)
+            from wmel.reports.figures import curves_figure, intervals_figure
+        return intervals_figure(intervals) if intervals is not None else curves_figure(curves)
 
     def report(self, path: Path | str) -> Path:
         """Write a page (.html) or its text (.md)."""
         path = Path(path)
         check_writable(path)
         if path.suffix == ".md":
-            text = self.markdown() if self.markdown is not None else _markdown(self.answer, self.rows)
+            text = self.markdown() if self.markdown is not None else _markdown(self.answer, self.shown_rows)
         elif path.suffix == ".html":
             text = self.page() if self.page is not None else _page(self)
         else:
@@ -165,7 +203,7 @@ class Result:
             self.write(folder)
         elif self.record is not None:
             write_record(folder / FILES[self.record.kind], self.record)
-        write_atomically(folder / SUMMARY, _markdown(self.answer, self.rows))
+        write_atomically(folder / SUMMARY, _markdown(self.answer, self.shown_rows))
         return folder
 
 
@@ -186,37 +224,48 @@ def _refuse_another(folder: Path, result: Result) -> None:
             raise BadInput(f"{folder} holds another result ({name}): give another folder")
 
 
+def _episodes_of(parts: Sequence[tuple[Any, Mapping[str, Any]]]) -> Any:
+    """Tables of episodes as one polars table, each with columns that hold one value."""
+    import polars as pl
+
+    from wmel.experiments.tables import frame_of
+
+    frames = [frame_of(one).with_columns(pl.lit(value).alias(name) for name, value in named.items())
+              for one, named in parts]  # fmt: skip
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "n/a"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _text_table(rows: Rows) -> list[str]:
+def _text_table(rows: Texts) -> list[str]:
     if not rows:
         return []
     names = list(rows[0])
-    cells = [names, *([_shown(row.get(name)) for name in names] for row in rows)]
+    cells = [names, *([row[name] for name in names] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
 
 
-def _html_table(rows: Rows) -> str:
+def _html_table(rows: Texts) -> str:
     if not rows:
         return ""
     heads = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_shown(cell))}</td>' for cell in row.values())}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row.values())}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _markdown(answer: str, rows: Rows) -> str:
+def _markdown(answer: str, rows: Texts) -> str:
     from wmel.reports.markdown_tables import plain
 
     if not rows:
         return f"{plain(answer)}\n"
     names = list(rows[0])
     lines = [f"| {' | '.join(plain(name) for name in names)} |", f"| {' | '.join('---' for _ in names)} |"]
-    lines += [f"| {' | '.join(plain(_shown(row[name])) for name in names)} |" for row in rows]
+    lines += [f"| {' | '.join(plain(row[name]) for name in names)} |" for row in rows]
     return "\n".join([plain(answer), "", *lines]) + "\n"
 
 
@@ -224,16 +273,14 @@ def _page(result: Result) -> str:
     from wmel.reports.document import Section, document, plotly_needed
 
     figures = []
-    if result.draw is not None or result.curves is not None:
+    if any(one is not None for one in (result.draw, result.curves, result.intervals)):
         with plotly_needed():
             from wmel.reports.plotly_script import drawn
         figures = [drawn("figure", result.answer, result.plot())]
-    sections = [Section("results", "Results", f'<div class="scroll">{_html_table(result.rows)}</div>', figures)]
+    sections = [Section("results", "Results", f'<div class="scroll">{_html_table(result.shown_rows)}</div>', figures)]
     stamp = "" if result.record is None else f"wmel {result.record.wmel_version}"
     return document("wmel", f"<p>{escape(result.answer)}</p>", sections, stamp)
 
 
 def _latex(text: str) -> str:
-    for character in "\\&%$#_{}":
-        text = text.replace(character, {"\\": r"\textbackslash{}"}.get(character, f"\\{character}"))
-    return text
+    return text.translate(LATEX)

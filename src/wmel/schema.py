@@ -174,6 +174,9 @@ class Run:
     parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty where no cell tells
     coverage: Coverage | None = None  # of the states it visited, where an axis is to be covered
 
+    def __repr__(self) -> str:
+        return f"Run({self.policy_name} in {self.environment_name}, {self.table!r})"
+
     @property
     def setting(self) -> dict[str, Any]:
         """All that two arms of a comparison must share: everything but the model."""

@@ -49,7 +49,8 @@ def test_bad_input_is_refused_by_name(name, settings, words):
 
 
 def test_the_command_line_has_the_settings_as_options(wmel_command):
-    done = wmel_command(*"diagnose prediction-error --env dmc_cartpole --steps 2 --states 8 --json --quiet".split())
+    line = "diagnose prediction-error --env dmc_cartpole"
+    done = wmel_command(*line.split(), "--steps", "2", "--states", "8", "--json", "--quiet")
     assert done.returncode == 0 and '"rmse"' in done.stdout
-    done = wmel_command(*"diagnose prediction-error --env dmc_cartpole --stps 2".split())
+    done = wmel_command(*line.split(), "--stps", "2")
     assert done.returncode == 2 and "did you mean 'steps'" in done.stderr

@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import wmel
@@ -77,6 +78,29 @@ def test_a_saved_result_is_loaded_as_it_was(verb, made, tmp_path):
     assert wmel.load(again.save(saved)).answer == made[verb].answer  # the same may be saved twice
 
 
+def test_the_tables_of_a_study_are_polars_tables(made):
+    study = made["study"]
+    assert isinstance(study.episodes, pl.DataFrame) and isinstance(study.cells, pl.DataFrame)
+    assert study.episodes.join(study.cells, on="key").height == study.episodes.height == 15
+
+
+@pytest.mark.parametrize("name", ["run/run.json", "sweep/sweep.json", "cpg"])
+def test_a_record_alone_has_a_row_for_each_episode(name, made, folder, tmp_path):
+    place = tmp_path / name
+    if name == "cpg":
+        shutil.copytree(folder / "cpg", place, ignore=lambda path, names: {"study.json", "cells"} & set(names))
+    else:
+        place.parent.mkdir()
+        shutil.copy(folder / name, place)
+    kept, alone = made[Path(name).parts[0]].to_polars(), wmel.load(place).to_polars()
+    known = [one for one in kept.columns if one not in ("key", "cell", "rewards")]
+    assert (
+        alone[known]
+        .sort("arm", "episode_seed", *known[-1:])
+        .equals(kept[known].sort("arm", "episode_seed", *known[-1:]))
+    )
+
+
 def test_a_result_that_stored_nothing_is_saved_with_its_rows(tmp_path):
     made = {
         "run": wmel.run("maze_toy", "random", episodes=3, quiet=True),
@@ -112,7 +136,41 @@ def test_a_folder_with_another_result_is_not_written_over(first, second, made, t
 def test_a_result_is_shown_with_a_drawing(verb, made):
     page = made[verb]._repr_html_()
     assert made[verb].answer.split("[")[0][:20] in page and "<table>" in page
-    assert ("<svg" in page) == (verb != "check")
+    assert "<svg" in page
+
+
+BARE = {"name": "bare", "seeds": [0, 1], "environments": [{"name": WORLD}], "oracle": False, "floor": False}
+POLICIES = {**BARE, "episodes": 2, "environments": [{"name": "maze_toy"}]}
+POLICIES["policies"] = [{"name": "random"}, {"name": "greedy"}]
+READ = {"name": "esnr", "methods": ["zog", "cem"], "states": 4, "samples": 4, "plan_horizon": 3}
+
+
+@pytest.fixture(scope="module")
+def without_gap(made, folder):
+    models = [
+        {"name": name, "checkpoint": str(folder / "trained" / "seed0" / "checkpoints" / "0000001")}
+        for name in ("one", "two", "three")
+    ]
+    studies = {"policies": POLICIES, "diagnostics": {**BARE, "models": models, "diagnostics": [READ]}}
+    return {
+        name: wmel.load(wmel.study(data, output=folder / name, quiet=True).folder) for name, data in studies.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["policies", "diagnostics"])
+def test_a_study_without_a_gap_says_what_was_found_and_is_drawn(kind, without_gap):
+    found = without_gap[kind]
+    assert "No gap was measured" not in found.answer and any(digit in found.answer for digit in "0123456789")
+    assert found.plot().data and "<svg" in found._repr_html_()
+
+
+def test_a_study_with_readings_prints_a_line_for_each_and_no_differences(without_gap, folder, tmp_path):
+    text = str(without_gap["diagnostics"])
+    assert len(text.splitlines()) <= 4 + len(without_gap["diagnostics"].rows) and "one - two" not in text
+    wmel.report(folder / "diagnostics", output=tmp_path, quiet=True)
+    assert "one - two" in (tmp_path / "report.md").read_text()
+    shown = str(wmel.show(tmp_path / "results.json"))
+    assert shown == text == str(wmel.load(tmp_path))
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -202,6 +260,45 @@ def test_readings_and_a_gap_without_its_arms_of_the_previous_version_load():
 def test_results_of_the_previous_version_load_as_tables_and_figures(name):
     found = wmel.load(EARLIER / name)
     assert found.table.height > 0 and found.plot().data
+
+
+@pytest.mark.parametrize("verb", FOLDERS)
+def test_the_folder_of_any_verb_is_shown(verb, made, folder):
+    assert str(wmel.show(folder / verb)) == str(wmel.load(folder / verb))
+
+
+def test_the_ceiling_bounce_needs_no_folder_and_its_numbers_stay_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = wmel.esnr_toy(speeds=[5], seeds=3, quiet=True)
+    assert not list(tmp_path.iterdir()) and made.files == {}
+    assert wmel.load(made.save(tmp_path / "toy")).table.equals(made.table)
+
+
+def test_what_is_judged_anew_is_called_by_its_criterion(tmp_path):
+    criteria = [{"criterion": one, "stop": "horizon"} for one in ("reward>=0.6", "reward>=0.7")]
+    study = {**STUDY, "environments": [{"name": WORLD}], "criteria": criteria, "horizon": 4}
+    study["models"] = [{"name": "mine", "object": "tests.api.every_verb:still"}]
+    study["planners"] = [{"name": "cem", "candidates": 8, "plan_horizon": {"sweep": [3, 5]}}]
+    wmel.study(study, output=tmp_path / "s", quiet=True)
+    found = wmel.report(tmp_path / "s", criterion="reward>=0.01", output=tmp_path / "r", quiet=True)
+    names = [one.name for one in found.record.comparisons]
+    assert len(names) == 2 and all("reward>=0.01" in name for name in names)
+    text = (tmp_path / "r" / "report.md").read_text() + (tmp_path / "r" / "report.html").read_text()
+    assert "=0.6" not in text and "=0.7" not in text
+
+
+def test_a_dry_run_counts_readings_and_names_what_changed(without_gap, folder, tmp_path):
+    study = {**BARE, "seeds": [0], "oracle": True, "diagnostics": [READ]}
+    (row,) = wmel.study(study, output=tmp_path / "s", dry_run=True, quiet=True).rows
+    assert (row["readings"], row["changed"]) == (1, 0)
+    wmel.study(study, output=tmp_path / "s", quiet=True)
+    for path in (tmp_path / "s" / "cells").glob("*/reading.json"):
+        found = json.loads(path.read_text())
+        found["provenance"]["versions"]["numpy"] = "0.1"
+        path.write_text(json.dumps(found))
+    planned = wmel.study(study, output=tmp_path / "s", dry_run=True, quiet=True)
+    assert (planned.rows[0]["readings"], planned.rows[0]["changed"]) == (0, 1)
+    assert "numpy" in str(planned) and "--rerun changed" in str(planned)
 
 
 def test_what_is_no_result_is_refused_by_name(tmp_path):

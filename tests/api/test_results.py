@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import wmel
 from wmel.errors import BadInput
+from wmel.results import Result
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +40,7 @@ def test_a_result_prints_in_a_few_lines_and_never_raw_arrays(verb, results):
 @pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
 def test_a_result_shows_itself_in_a_notebook_with_answer_table_and_drawing(verb, results):
     page = results[verb]._repr_html_()
-    assert "<strong>" in page and "<table>" in page
-    assert ("<svg" in page) == (verb != "check")
+    assert "<strong>" in page and "<table>" in page and "<svg" in page
 
 
 @pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
@@ -60,6 +61,35 @@ def test_a_result_becomes_tables_and_files(verb, results, tmp_path):
 def test_a_result_of_episodes_is_drawn_and_has_a_row_for_each(verb, results):
     assert results[verb].plot().data
     assert results[verb].to_polars().height == {"run": 4, "sweep": 8, "cpg": 24}[verb]
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep", "cpg"])
+def test_the_episodes_of_a_result_are_a_polars_table(verb, results):
+    assert pl.concat([results[verb].episodes, results[verb].episodes]).height == 2 * results[verb].to_polars().height
+    assert isinstance(results["run"].run.table, wmel.schema.EpisodeTable)
+
+
+def test_a_notebook_completes_what_is_particular_to_a_verb(results):
+    assert {"scorecard", "run", "episodes"} <= set(dir(results["run"]))
+    assert not hasattr(results["power"], "episodes")
+
+
+def test_what_a_result_holds_prints_in_a_line(results):
+    for one in (results["cpg"].gaps, results["sweep"].sweep, results["run"].scorecard, results["run"].run):
+        assert len(repr(one)) < 160 and "array(" not in repr(one)
+
+
+def test_special_characters_are_escaped_once_in_latex():
+    text = Result("a", [{"name": "a\\b^c~d<e>f_g", "value": 1.0}]).to_latex()
+    escaped = r"a\textbackslash{}b\textasciicircum{}c\textasciitilde{}d\textless{}e\textgreater{}f\_g"
+    assert escaped in text
+
+
+def test_a_swept_none_is_none_and_an_undefined_number_is_not():
+    swept = wmel.sweep("maze_toy", "cem", sweep={"planner.elites": [None, 3]}, episodes=2, horizon=1, quiet=True)
+    for text in (repr(swept), swept._repr_html_(), swept.to_latex()):
+        assert "none" in text and "n/a" in text
+    assert swept.table["elites"].to_list() == [None, 3]
 
 
 def test_the_gap_of_python_is_the_gap_of_the_command_line(gap, tmp_path, monkeypatch, capsys):

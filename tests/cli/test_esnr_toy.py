@@ -29,7 +29,6 @@ def test_quiet_prints_nothing(wmel_command, tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("", "--output"),
         ("--output {here} --speeds fast", "speeds takes one or more numbers separated by commas, got 'fast'"),
         ("--output {here} --speeds ,", "speeds takes one or more numbers separated by commas, got ','"),
         ("--output {here} --speeds 5,5.0", "all different, got [5.0, 5.0]"),

@@ -24,6 +24,10 @@ class CPGResult:
     errors: int = 0  # episodes that broke, in either arm; they count as failures
     without_errors: "CPGResult | None" = None  # the same with those pairs dropped
 
+    def __repr__(self) -> str:
+        rates = f"oracle {self.oracle_success_rate:.3g}, model {self.learned_success_rate:.3g}"
+        return f"CPGResult(gap {self.gap.words}: {rates} of {self.n_episodes_learned} episodes)"
+
     @property
     def oracle_success_rate(self) -> float:
         return self.oracle_successes / self.n_episodes_oracle

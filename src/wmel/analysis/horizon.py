@@ -25,6 +25,11 @@ class HorizonSweep:
     successes: tuple[np.ndarray, ...] = ()  # outcomes [n] of the same seeds at each horizon
     others: tuple[str, ...] = ()  # settings that are swept instead of the planning horizon, or beside it
 
+    def __repr__(self) -> str:
+        enough = self.effective_horizon.value
+        said = "n/a" if enough is None else f"{enough:.0f}"
+        return f"HorizonSweep({self.policy_name}, {len(self.scorecards)} points, effective horizon {said})"
+
     @property
     def effective_horizon(self) -> Estimate:
         """H* by the documents' rule, with the horizons the data cannot rule out as its bounds."""

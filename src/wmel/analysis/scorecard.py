@@ -30,6 +30,11 @@ class Scorecard:
     episodes: int
     estimates: Mapping[str, Estimate]
 
+    def __repr__(self) -> str:
+        success = self.estimates.get("success_rate")
+        rate = "" if success is None else f", success {success.words}"
+        return f"Scorecard({self.policy_name}, {self.episodes} episodes{rate})"
+
     def __getitem__(self, metric: str) -> Estimate:
         return self.estimates[metric]
 

@@ -1,12 +1,19 @@
 """wmel.check: does a part keep the contract it declares?"""
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.analysis.scorecard import metric
 from wmel.api import options as o
+from wmel.api.train import CARD, card_of, restored
 from wmel.api.verbs import verb
+from wmel.contract.cell import part_label
+from wmel.experiments.build import named_environment
 from wmel.kinds import refuse_no_part
+from wmel.parts import name_and_settings
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
 from wmel.results import Result
@@ -17,18 +24,58 @@ from wmel.testing.findings import Finding
 def check(
     name: o.PartName,
     *,
-    environment: o.Environment = "maze_toy",
+    environment: o.Environment = None,
 ) -> Result:
-    """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right."""
+    """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right.
+
+    A model or a perturbation is tried in ENVIRONMENT: by default maze_toy, and a checkpoint where it was trained.
+    """
     from wmel.testing.kits import check_part
 
-    if not isinstance(environment, str):
+    if not isinstance(environment, str | Mapping | None):
         refuse_no_part("environment", environment)
-    world = catalog.environment(environment) if isinstance(environment, str) else environment
-    kind, found = check_part(name, world)
-    called = name if isinstance(name, str) else getattr(name, "__name__", None) or type(name).__name__
+    folder = _checkpoint_folder(name)
+    usual = "maze_toy" if folder is None else card_of(folder)["environment"]
+    world = _environment(usual if environment is None else environment)
+    kind, found = check_part(_part(name, folder, world), world)
     findings = [FindingEntry(**asdict(one)) for one in found]
+    called = _called(name) if folder is None else folder.name
     return recorded_result(CheckRecord(**stamp(), kind="check", name=called, part=kind, findings=findings))
+
+
+def _checkpoint_folder(name: Any) -> Path | None:
+    """The checkpoint that is named, by its folder or its card."""
+    if not isinstance(name, str | Path):
+        return None
+    folder = Path(name).parent if Path(name).name == CARD else Path(name)
+    return folder if (folder / CARD).is_file() else None
+
+
+def _environment(given: Any) -> Any:
+    if not isinstance(given, str | Mapping):
+        return given
+    own, settings = name_and_settings(given, "environment")
+    return named_environment({"name": own, **settings})
+
+
+def _part(name: Any, folder: Path | None, world: Any) -> Any:
+    """What is checked: a name of the catalogue, or an object."""
+    if folder is not None:
+        return restored(folder, world)
+    if not isinstance(name, Mapping):
+        return str(name) if isinstance(name, Path) else name
+    own, settings = name_and_settings(name, "part")
+    if catalog.ENVIRONMENTS.has(own):
+        return _environment(name)
+    if catalog.PLANNERS.has(own):
+        return catalog.PLANNERS.build(own, **settings)
+    return metric(name) if catalog.METRICS.has(own) else catalog.perturbation(name)
+
+
+def _called(name: Any) -> str:
+    if isinstance(name, Mapping):
+        return part_label(name)
+    return str(name) if isinstance(name, str | Path) else getattr(name, "__name__", None) or type(name).__name__
 
 
 def recorded_result(record: CheckRecord) -> Result:

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, run_and_load, runner_options, store_for
-from wmel.api.given import Given, seeds_of
+from wmel.api.given import Given, is_oracle, seeds_of
 from wmel.api.study import stored_study
 from wmel.api.verbs import verb
-from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.parts import name_and_settings
@@ -39,7 +38,7 @@ def diagnose(
     names = (FILES["study"], "report.md", "report.html")
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
-    entries = given.models(None if models in (None, ORACLE, [ORACLE]) else models)
+    entries = given.models(without_oracle(models))
     name, own = name_and_settings(diagnostic, "diagnostic")
     wanted = {"name": name, **given.beside("diagnostic", name, {**own, **diagnostic_settings(options)})}
     study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"})
@@ -50,6 +49,14 @@ def diagnose(
             result.report(files[path])
         result.files = {"report": files["report.html"]}
     return result
+
+
+def without_oracle(models: Any) -> Any:
+    """Models by name or in a list, the oracle left out; None where nothing else is there."""
+    if isinstance(models, Mapping):
+        return {name: one for name, one in models.items() if not is_oracle(one)} or None
+    listed = [] if models is None else models if isinstance(models, list | tuple) else [models]
+    return [one for one in listed if not is_oracle(one)] or None
 
 
 def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.diagnose import diagnostic_settings, read_models, reading_study
+from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, without_oracle
 from wmel.api.episodes import check_outputs, folder_of
 from wmel.api.given import Given
 from wmel.api.progress import note
 from wmel.api.verbs import verb
-from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
@@ -31,7 +30,7 @@ ON_CUDA = 1 << 18  # rows imagined at a time there
 
 @verb
 def esnr(
-    environment: o.Environment,
+    environment: o.Environment = None,
     models: o.Models = None,
     *old: Any,
     output: o.Output = None,
@@ -41,21 +40,20 @@ def esnr(
 
     other keywords are settings of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
     """
-    if old or not _is_environment(environment):
+    if _is_of_before(environment, old, options):
         return _as_before(environment, models, *old, objective=options["objective"], **diagnostic_settings(options))
+    if environment is None:
+        raise BadInput("wmel esnr needs an environment: give --env")
+    if "model" in options:
+        raise BadInput("wmel.esnr has no parameter 'model'; did you mean 'models'?")
     given = Given.of_options(options)
     folder = None if output is None else Path(output)
     names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
     files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
     check_outputs(*files.values())
-    listed = [] if models is None else models if isinstance(models, dict | list | tuple) else [models]
-    read = (
-        {k: v for k, v in listed.items() if v != ORACLE}
-        if isinstance(listed, dict)
-        else [m for m in listed if m != ORACLE]
-    )
-    with_oracle = len(read) < len(listed)
-    entries = given.models(read or None)
+    entries = given.models(without_oracle(models))
+    listed = models if isinstance(models, dict | list | tuple) else [] if models is None else [models]
+    with_oracle = len(entries) < len(listed)
     if not entries and not with_oracle:
         raise BadInput("wmel esnr needs at least one model")
     if not entries and given.settings["model"].get("rollout"):
@@ -118,16 +116,19 @@ def _answer(record: Any) -> str:
     return f"{best.method} through {best.model} carries the most signal shown ({value})."
 
 
-def _is_environment(given: Any) -> bool:
-    return isinstance(given, str | dict) or hasattr(given, "reset")
+def _is_of_before(environment: Any, old: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
+    """Whether `esnr` is called as until 0.2, with a model and observations."""
+    is_environment = isinstance(environment, str | dict) or hasattr(environment, "reset")
+    return bool(old) or "observations" in options or not (environment is None or is_environment)
 
 
-def _as_before(model: Any, observations: Any, *rest: Any, **settings: Any) -> Any:
+def _as_before(model: Any, observations: Any, /, *rest: Any, **settings: Any) -> Any:
     """The function that was called `esnr` until 0.2."""
     from wmel.diagnostics.esnr.measure import esnr as esnr_of
 
     warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=4)
-    return esnr_of(model, observations, *rest, **settings)
+    positional = [one for one in (model, observations) if one is not None]
+    return esnr_of(*positional, *rest, **settings)
 
 
 def collector_of(entries: list[dict[str, Any]], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,16 @@ from typing import Any
 from wmel import catalog
 from wmel.api.verbs import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
+from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.spec import parse_study
 from wmel.kinds import refuse_no_part
+from wmel.models.oracle import Oracle
 from wmel.parts import Registry, nearest, plain, settings_of
+from wmel.results import Result
 
 KINDS = {
     "environment": catalog.ENVIRONMENTS,
@@ -149,6 +152,8 @@ class Given:
         return entries
 
     def _model(self, name: str | None, given: Any) -> dict[str, Any]:
+        if isinstance(given, Result):
+            given = _trained_folder(given)
         if isinstance(given, Mapping):
             own = given.get("name", name)
             if not isinstance(own, str) or name not in (None, own):
@@ -259,6 +264,18 @@ def add_cwd_to_path() -> None:
     """Let package.module:object be found in the current folder, as `python -m` would."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+
+
+def is_oracle(model: Any) -> bool:
+    """Whether a model is the true dynamics, by name or as an object."""
+    return isinstance(model, Oracle) or (isinstance(model, str) and model == ORACLE)
+
+
+def _trained_folder(result: Result) -> Path:
+    """The checkpoint that a training wrote."""
+    if result.verb != "train" or result.folder is None:
+        raise BadInput(f"a model is a checkpoint, an object or the result of a training, got that of {result.verb!r}")
+    return result.folder
 
 
 def _listed(given: Any) -> Sequence[Any]:

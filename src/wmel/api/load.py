@@ -12,12 +12,13 @@ from wmel.api.verbs import verb
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadRecord
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.load import LoadedStudy, load_study, rows_of_points
 from wmel.experiments.store import MANIFEST, Store
 from wmel.reports.any_record import FILES, AnyRecord
 from wmel.reports.over_training_record import READINGS, earlier_trainings
 from wmel.reports.records import read_record
 from wmel.results import Result
+from wmel.schema import SweepPoint
 
 STORED = {  # verb -> what makes its result from a store
     "run": "wmel.api.run:stored_run",
@@ -78,7 +79,21 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
 def recorded_result(record: AnyRecord, folder: Path) -> Result:
     """The result a record was written from; `folder` is where the record lies."""
     make = _from(f"wmel.api.{RECORDED[record.kind]}:recorded_result")
-    return make(record, folder) if record.kind == "cpg" else make(record)
+    result = make(record, folder) if record.kind == "cpg" else make(record)
+    points, arms = _recorded_points(result)
+    if points:
+        result.recorded = lambda: rows_of_points(points, arms)
+    return result
+
+
+def _recorded_points(result: Result) -> tuple[list[SweepPoint], list[str]]:
+    """The runs whose rows a record holds, and the names of their arms where they have any."""
+    if result.verb == "sweep":
+        return result.points, []
+    if result.verb == "run":
+        return [SweepPoint({}, result.run)], []
+    runs = result.arms.by_name if "arms" in result.more else {}
+    return [SweepPoint({}, run) for run in runs.values()], list(runs)
 
 
 def _of_file(path: Path) -> Result:

@@ -78,7 +78,7 @@ Output = Annotated[
     ),
 ]
 Folder = Annotated[Path | str, Option("Folder of what is written.", "path", ("--out",))]
-STORED = Option("What wmel wrote: a record (.json) or the folder of a gap or study.", "path", is_argument=True)
+STORED = Option("What wmel wrote: a record (.json) or the folder of any verb.", "path", is_argument=True)
 Stored = Annotated[Path | str, STORED]
 StoredOrResult = Annotated[Any, STORED]
 Trainer = Annotated[Any, Option("Trainer; `wmel list trainers` names them.", is_argument=True, names=("trainers",))]
@@ -88,7 +88,7 @@ Diagnostic = Annotated[
 PartName = Annotated[
     Any,
     Option(
-        "Name of a part; `wmel list` has them. One of your own is package.module:object.",
+        "Name of a part; `wmel list` has them. One of your own is package.module:object, or a checkpoint folder.",
         is_argument=True,
     ),
 ]

@@ -16,11 +16,12 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import Given
+from wmel.api.given import Given, is_oracle
 from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
+from wmel.models.oracle import Oracle
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
 from wmel.reports.entries import scorecard_entry
@@ -44,6 +45,7 @@ def run(
 ) -> Result:
     """Run a policy in an environment and return its scorecard."""
     given = Given.of_options(options)
+    _refuse_another_oracle(model, environment)
     record_file = record_path(options["output"], FILES["run"])
     check_outputs(record_file, markdown)
     data = {
@@ -96,13 +98,13 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         failures=[broken] if broken else [],
         draw=lambda: _figure(record()),
         markdown=lambda: to_markdown_scorecard(card),
-        more={"scorecard": card, "run": found, "episodes": found.table},
+        more={"scorecard": card, "run": found},
     )
 
 
 def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str, Any]:
     """Who acts, as entries of a study: a planner over the oracle or a model, or a policy."""
-    models = given.models([model] if model is not None and model != "oracle" else None)
+    models = _model_entries(given, model)
     scored = [] if objective is None else [given.part("objective", objective)]
     name = name_and_settings(policy, "policy")[0] if isinstance(policy, Mapping) else policy
     acts = not isinstance(name, str) and hasattr(name, "act")
@@ -118,6 +120,27 @@ def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str,
     if models:
         return {"planners": [], "objectives": [], "models": [{**models[0], "policy": part}]}
     return {"planners": [], "objectives": [], "models": [], "policies": [part]}
+
+
+def _model_entries(given: Given, model: Any) -> list[dict[str, Any]]:
+    """The model as an entry: {name: model}, or one without a name; none for the oracle, by name or as an object."""
+    if model is None or is_oracle(model):
+        return given.models(None)
+    is_named = isinstance(model, Mapping) and "name" not in model
+    if is_named and len(model) != 1:
+        raise BadInput(f"one model is planned with, got {len(model)}: wmel.cpg compares several")
+    return given.models(model if is_named else [model])
+
+
+def _refuse_another_oracle(model: Any, environment: Any) -> None:
+    """Refuse the true dynamics of another world, which would be taken for those of this one."""
+    if not isinstance(model, Oracle):
+        return
+    own = environment if isinstance(environment, str | Mapping) else environment.spec.name
+    names = [str(name_and_settings(one, "environment")[0]) for one in (own, model.environment.spec.name)]
+    here, there = (name.partition("[")[0] for name in names)
+    if here != there:
+        raise BadInput(f"the model is the oracle of {there}, and episodes are run in {here}: name it in wmel.cpg")
 
 
 def _figure(record: Any) -> Any:

@@ -1,10 +1,11 @@
-"""wmel.show: a stored record, checked, and shown again from its rows."""
+"""wmel.show: a stored record or folder, checked, and shown again from its rows."""
 
 from pathlib import Path
 
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
-from wmel.api.load import recorded_result
+from wmel.api.load import load, recorded_result
+from wmel.api.train import CARD
 from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.files import write_atomically
@@ -20,16 +21,20 @@ def show(
     *,
     markdown: o.Markdown = None,
 ) -> Result:
-    """Check a stored record and show what it holds, computed anew from its rows."""
+    """Check a stored record, or the folder of any verb, and show what it holds, computed anew from its rows."""
     check_outputs(markdown)
-    stored = read_record(record)
-    if isinstance(stored, CPGRecord):
-        recorded_arms(Path(record), stored)  # refused where it does not follow from them
-    result = recorded_result(stored, Path(record).parent)
+    path = Path(record)
+    if path.is_dir() or path.name == CARD:
+        result = load(path)
+    else:
+        stored = read_record(path)
+        if isinstance(stored, CPGRecord):
+            recorded_arms(path, stored)  # refused where it does not follow from them
+        result = recorded_result(stored, path.parent)
     if markdown is None:
         return result
     if result.markdown is None:
-        raise BadInput(f"a {stored.kind} has no Markdown of its own; `wmel.load(...).report(...)` writes its table")
+        raise BadInput(f"a {result.verb} has no Markdown of its own; `wmel.load(...).report(...)` writes its table")
     write_atomically(Path(markdown), result.markdown())
     result.files = {"table": Path(markdown)}
     return result

@@ -12,29 +12,31 @@ from wmel.api.episodes import build_executor, check_outputs, folder_of, listener
 from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
-from wmel.contract.cell import CellResult
+from wmel.contract.cell import Cell, CellResult
 from wmel.contract.criterion import Criterion
+from wmel.contract.labels import swept_setting
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import parse_study, read_study
 from wmel.experiments.steps import check_steps_path, write_steps
-from wmel.experiments.store import Store
+from wmel.experiments.store import Changed, Store
 from wmel.reports.any_record import FILES
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.page import study_page
 from wmel.reports.records import write_record
 from wmel.reports.study_envelope import StudyRecord
-from wmel.reports.study_gaps import study_gaps, tally
+from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_markdown import to_markdown_study
-from wmel.reports.study_readings import ESNR, reading_entries, readings_tables, side_by_side
+from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_rows import study_rows
-from wmel.reports.terminal import esnr_lines, study_lines, table_lines
-from wmel.results import Result
+from wmel.reports.study_summary import study_answer, study_intervals
+from wmel.reports.terminal import readings_lines, study_lines
+from wmel.results import Later, Result
 
 
 @verb
@@ -154,24 +156,24 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
         "results": results,
         "readings": readings,
         "comparisons": compared.comparisons,
-        "episodes": _LazyTables(store, "episodes"),
-        "cells": _LazyTables(store, "cells"),
+        "cells": Later(lambda: study_tables(store).cells),
     }
     return result
 
 
-def recorded_result(record: StudyRecord, readings: Sequence[Any] = ()) -> Result:
+def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> Result:
     """What the record of a study says, and the readings beside it."""
-    rows, lines = study_rows(record), [*study_lines(record), *_reading_lines(record, list(readings))]
+    intervals = study_intervals(record)
     return Result(
-        f"{record.name}: {tally(record)}",
-        rows,
+        f"{record.name}: {study_answer(record)}",
+        study_rows(record),
         record,
-        lines,
+        [*study_lines(record), *readings_lines(record)],
         verb="study",
-        draw=(lambda: _forest(record)) if study_gaps(record) else None,
-        page=lambda: study_page(record),
-        markdown=lambda: to_markdown_study(record),
+        draw=(lambda: _figure(record)) if study_gaps(record) or intervals is not None else None,
+        intervals=intervals,
+        page=lambda: study_page(record, readings),
+        markdown=lambda: to_markdown_study(record, readings),
         more={"readings": list(readings)},
     )
 
@@ -185,38 +187,13 @@ def _readings(loaded: LoadedStudy) -> list[EsnrRecord]:
     ]
 
 
-def _reading_lines(record: StudyRecord, readings: list[EsnrRecord]) -> list[str]:
-    """Every ESNR, then the tables of the other diagnostics."""
-    others = readings_tables([one for one in record.readings if one.diagnostic["name"] != ESNR])
-    return [
-        *(line for one in readings for line in esnr_lines(one)),
-        *(line for table in others for line in (table.caption, *table_lines(table))),
-    ]
-
-
-class _LazyTables:
-    """A polars table of a store, read when it is used."""
-
-    def __init__(self, store: Store, name: str):
-        self._store, self._name, self._table = store, name, None
-
-    def __getattr__(self, name: str) -> Any:
-        if self._table is None:
-            from wmel.experiments.load import study_tables
-
-            self._table = getattr(study_tables(self._store), self._name)
-        return getattr(self._table, name)
-
-    def __len__(self) -> int:
-        return self.height
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.clone()[key]
-
-
 def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:
     """Every run of a study judged anew from its stored rewards; those that cannot be are missing, with the reason."""
-    judged = [one if one.run is None else _rescored(one, criterion) for one in results]
+    by_key: dict[str, CellResult] = {}
+    for one in (_rescored(one, criterion) for one in results):
+        if one.cell.key not in by_key or by_key[one.cell.key].run is None:
+            by_key[one.cell.key] = one
+    judged = list(by_key.values())
     if not any(one.run is not None for one in judged):
         reasons = [one.failure for one in judged if one.failure]
         raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
@@ -224,7 +201,9 @@ def rescore_results(results: list[CellResult], criterion: Criterion) -> list[Cel
 
 
 def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
-    assert one.run is not None
+    one = replace(one, cell=_judged_by(one.cell, str(criterion)))
+    if one.run is None:
+        return one
     try:
         table = rescored(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
     except BadInput as error:
@@ -232,23 +211,45 @@ def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
     return replace(one, run=replace(one.run, success=str(criterion), table=table))
 
 
+def _judged_by(cell: Cell, criterion: str) -> Cell:
+    """The cell with another criterion, also where the study swept it: of cells that differ in it alone one is left."""
+    swept = [one for one in cell.labels if swept_setting(one, cell.parts, cell.sweeps) == ("criterion", "criterion")]
+    labels, shared = (
+        {name: value for name, value in some.items() if name not in swept} for some in (cell.labels, cell.shared_labels)
+    )
+    return replace(cell, task=replace(cell.task, criterion=criterion), labels=labels, shared_labels=shared)
+
+
 def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bool) -> Result:
     from wmel.experiments.check import check_cells, check_diagnostics
     from wmel.experiments.forecast import forecast
 
-    cells, paths = chosen_cells(study.cells, options), paths_of(study, store, options)
+    cells, readings = (chosen_cells(some, options) for some in (study.cells, study.diagnostics))
+    paths = paths_of(study, store, options)
     check_cells(cells, paths, needs_criterion=True)
-    check_diagnostics(study.diagnostics, paths)
+    check_diagnostics(readings, paths)
     workers = None if options.executor.workers == 1 else options.executor.workers
     with listener_for("", quiet=quiet) as listener:
-        left = forecast(cells, store, paths, study.block, workers, listener.note)
+        left = forecast(cells, readings, store, paths, study.block, workers, listener.note)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if options.anytime else ""
     counts = f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train"
-    time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}"
+    counts += f", {left.readings} readings to take" if readings else ""
+    untimed = "" if left.untimed == 0 else f", without {left.untimed} readings that nothing stored tells the time of"
+    time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}{untimed}"
+    changed = _changed_words(left.changed, options.when_changed)
     rows = [{"cells": left.cells, "stored": left.whole, "episodes": left.episodes, "models": left.models,
-             "seconds": left.seconds}]  # fmt: skip
-    return Result(counts, rows, lines=[counts, time], verb="dry run", more={"forecast": left})
+             "readings": left.readings, "changed": len(left.changed), "seconds": left.seconds}]  # fmt: skip
+    return Result(counts, rows, lines=[counts, time, *changed], verb="dry run", more={"forecast": left})
+
+
+def _changed_words(changed: Sequence[Changed], how: str | None) -> list[str]:
+    """What the study would do about cells that were made with something else."""
+    if not changed:
+        return []
+    what = {None: "the study refuses them without --rerun changed or --keep", "rerun": "they would be run again"}
+    words = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
+    return [f"{words}: {what.get(how, 'whole ones are kept')}"]
 
 
 def _duration(seconds: float) -> str:
@@ -257,9 +258,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _forest(record: Any) -> Any:
+def _figure(record: StudyRecord) -> Any:
+    """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
     from wmel.reports.document import plotly_needed
 
     with plotly_needed():
-        from wmel.reports.figures import forest
-    return forest(record)
+        from wmel.reports.figures import curves, forest, intervals_figure, reading_figures
+    if study_gaps(record):
+        return forest(record)
+    shown = study_intervals(record)
+    assert shown is not None
+    drawn = [*curves(record), *reading_figures(record)]
+    return drawn[0] if drawn else intervals_figure(shown)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
-from wmel.errors import BadInput, needing
+from wmel.errors import BadInput, is_number, needing
 from wmel.reports.any_record import FILES
 from wmel.reports.document import plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
@@ -20,34 +20,36 @@ from wmel.results import Result
 @verb
 def esnr_toy(
     *,
-    output: o.Folder,
+    output: o.Output = None,
     speeds: Annotated[Sequence[float], o.Option("Launch speeds in m/s, separated by commas.", "numbers")] = (5.0, 6.0),
     seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
     quiet: o.Quiet = False,
 ) -> Result:
     """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb.
 
-    Writes toy.html and toy.md.
+    With OUTPUT, toy.html, toy.md and toy.json are written there.
     """
     with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
         from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
     with plotly_needed():
         import wmel.reports.toy_figures  # noqa: F401  # before anything is measured
-    launches = list(speeds)
+    launches = [float(speed) if is_number(speed) else speed for speed in speeds]
     if not launches or len(set(launches)) < len(launches):
         raise BadInput(f"speeds must be one or more numbers, all different, got {launches}")
     for speed in launches:
         check(speed, seeds)
-    page, markdown, stored = (Path(output) / name for name in ("toy.html", "toy.md", FILES["toy"]))
-    check_outputs(page, markdown, stored)
+    names = {"page": "toy.html", "markdown": "toy.md", "record": FILES["toy"]}
+    files = {} if output is None else {kind: Path(output) / name for kind, name in names.items()}
+    check_outputs(*files.values())
     with listener_for("", quiet=quiet) as listener:
         listener.begin("ceiling bounce", STEPS * len(launches), "steps")
         panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
     result = _result(panels)
-    result.report(page)
-    result.report(markdown)
-    write_record(stored, result.record)
-    result.files, result.folder = {"page": page, "markdown": markdown}, Path(output)
+    if files:
+        write_record(files.pop("record"), result.record)
+        for path in files.values():
+            result.report(path)
+        result.files, result.folder = files, files["page"].parent
     return result
 
 

@@ -55,11 +55,24 @@ def train(
 
 def stored_training(folder: Path) -> Result:
     """The result of a training from its checkpoint; its model is restored when it is read."""
-    with needing("torch", "checkpoints need torch: install wmel[learned]"):
-        from wmel.training.checkpoints import read_card, restore
+    card = card_of(folder)
+    return _result(card, folder, Later(lambda: restored(folder, catalog.environment(card["environment"]))))
 
-    card = read_card(folder)
-    return _result(card, folder, Later(lambda: restore(folder, catalog.environment(card["environment"]))))
+
+def card_of(folder: Path) -> dict[str, Any]:
+    """The card of a checkpoint."""
+    with needing("torch", "checkpoints need torch: install wmel[learned]"):
+        from wmel.training.checkpoints import read_card
+
+    return read_card(folder)
+
+
+def restored(folder: Path, environment: Any) -> Any:
+    """The model of a checkpoint."""
+    with needing("torch", "checkpoints need torch: install wmel[learned]"):
+        from wmel.training.checkpoints import restore
+
+    return restore(folder, environment)
 
 
 def _result(card: dict[str, Any], folder: Path, model: Any) -> Result:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
-from wmel.errors import BadInput, nearest
+from wmel.errors import BadInput, nearest, shorten_values
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
     "path": ("a path", (str, Path)),
@@ -29,8 +29,7 @@ def verb(function: Verb) -> Verb:
     known = {name: one for name, one in own.parameters.items() if one.kind is not one.VAR_KEYWORD} | group
     rest = [one for one in own.parameters.values() if one.kind is one.VAR_KEYWORD and has_more]
 
-    @functools.wraps(function)
-    def call(*values: Any, **given: Any) -> Any:
+    def bind(*values: Any, **given: Any) -> inspect.BoundArguments:
         unknown = next((name for name in given if name not in known and not has_more), None)
         if unknown is not None:
             raise BadInput(_refusal(function.__name__, list(known), unknown, given))
@@ -47,7 +46,16 @@ def verb(function: Verb) -> Verb:
                 bound.arguments[name] = _merge_settings({key: named[key] for key in options}, group)
             elif name in named:
                 bound.arguments[name] = named[name]
-        return function(*bound.args, **bound.kwargs)
+        return bound
+
+    @functools.wraps(function)
+    def call(*values: Any, **given: Any) -> Any:
+        try:
+            bound = bind(*values, **given)
+            return function(*bound.args, **bound.kwargs)
+        except BadInput as error:
+            shorten_values(error, (*values, *given.values()))
+            raise
 
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
     vars(call)["__signature__"] = own.replace(parameters=parameters)

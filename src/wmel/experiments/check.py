@@ -285,8 +285,9 @@ def _unusable(model: Any, world: Any) -> str:
     actions = np.zeros((1, 1, space.width), space.dtype)
     inputs = as_like(model_input(model, space, actions, space.as_values(actions)), latents)
     if able(model, RollsOut):
-        if is_wrong(model.rollout(latents, inputs), (1, 2, latents.shape[1])):
-            return "rollout"
-    elif is_wrong(model.step(latents, inputs[:, 0]), latents.shape):
-        return "step"
+        way, wrong = "rollout", is_wrong(model.rollout(latents, inputs), (1, 2, latents.shape[1]))
+    else:
+        way, wrong = "step", is_wrong(model.step(latents, inputs[:, 0]), latents.shape)
+    if wrong:
+        return way
     return "decode" if is_wrong(model.decode(latents), percept.observation.shape) else "step"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wmel.closed_loop.run import BenchmarkRunner
-from wmel.contract.cell import FLOOR, Arm, Cell, Training
+from wmel.contract.cell import FLOOR, Arm, Cell, Diagnostic, Training
 from wmel.experiments.build import (
     ModelPaths,
     build_environment,
@@ -19,7 +19,7 @@ from wmel.experiments.build import (
 )
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
-from wmel.experiments.store import Store, missing_blocks
+from wmel.experiments.store import Changed, Store, changed_cells, changed_readings, missing_blocks
 from wmel.machine import limited_to
 
 FEW, MORE = 2, 8  # episodes tried
@@ -35,20 +35,56 @@ class Forecast:
     episodes: int
     models: int
     seconds: float
+    readings: int = 0
+    untimed: int = 0  # readings of which none is stored to tell how long they take
+    changed: tuple[Changed, ...] = ()  # stored cells that were made with something else
 
 
 def forecast(
-    cells: list[Cell], store: Store, paths: ModelPaths, block: int, workers: int | None, say: Callable[[str], None]
+    cells: list[Cell],
+    readings: list[Diagnostic],
+    store: Store,
+    paths: ModelPaths,
+    block: int,
+    workers: int | None,
+    say: Callable[[str], None],
 ) -> Forecast:
     """Try every kind of cell that is not stored, the models untrained; times add up, and are shared by workers."""
+    unread = [one for one in readings if store.reading(one) is None]
     with nullcontext() if workers is None else limited_to(1):  # as many threads as it will have
-        return _forecast(cells, store, paths, block, workers or 1, say)
+        found = _forecast(cells, unread, store, paths, block, workers or 1, say)
+    each = _reading_seconds(store, readings)
+    timed = [each[one.diagnostic["name"]] for one in unread if one.diagnostic["name"] in each]
+    changed = (*changed_cells(store, cells, paths), *changed_readings(store, readings, paths))
+    return replace(
+        found,
+        seconds=found.seconds + sum(timed) / (workers or 1),
+        readings=len(unread),
+        untimed=len(unread) - len(timed),
+        changed=changed,
+    )
+
+
+def _reading_seconds(store: Store, readings: list[Diagnostic]) -> dict[str, float]:
+    """What a reading took on average, by diagnostic, where some are stored."""
+    taken: dict[str, list[float]] = {}
+    for one in readings:
+        found = store.reading(one)
+        if found is not None:
+            taken.setdefault(one.diagnostic["name"], []).append(found["seconds"])
+    return {name: sum(seconds) / len(seconds) for name, seconds in taken.items()}
 
 
 def _forecast(
-    cells: list[Cell], store: Store, paths: ModelPaths, block: int, workers: int, say: Callable[[str], None]
+    cells: list[Cell],
+    unread: list[Diagnostic],
+    store: Store,
+    paths: ModelPaths,
+    block: int,
+    workers: int,
+    say: Callable[[str], None],
 ) -> Forecast:
-    models = [TrainingJob(one, paths) for one in trainings_of(cells).values()]
+    models = [TrainingJob(one, paths) for one in (trainings_of(cells) | trainings_of(unread)).values()]
     untrained = [job for job in models if not job.is_done]
     seconds = _training_seconds([job.training for job in untrained], paths)
     blocks = [(cell, missing_blocks(store, cell, paths, block)) for cell in cells]

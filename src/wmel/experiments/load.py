@@ -1,16 +1,18 @@
 """What a store holds: cell by cell with its run, or as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.cell import Cell, CellResult, Diagnostic
+from wmel.contract.labels import label_columns
 from wmel.errors import BadRecord
 from wmel.experiments.build import described_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
-from wmel.schema import Run, joined_coverage, stacked
+from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, joined_coverage, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,3 +100,28 @@ def study_tables(store: Store) -> StudyTables:
 
     cells = store.manifest().cells
     return StudyTables(episodes_frame(store, cells), cells_frame(cells))
+
+
+def rows_of_points(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> list[tuple[EpisodeTable, dict[str, Any]]]:
+    """The rows of runs seed by seed, with the columns of a store that runs know; `arms` are their names."""
+    names = [_run_names(point.run) for point in points]
+    names = [{**one, "arm": arm} for one, arm in zip(names, arms, strict=True)] if arms else names
+    swept = label_columns([point.swept for point in points], {}, [*COLUMNS, *names[0], "seed"])
+    return [
+        (table, {**named, "seed": seed, **labels})
+        for point, named, labels in zip(points, names, swept, strict=True)
+        for seed, table in _by_seed(point.run)
+    ]
+
+
+def _run_names(run: Run) -> dict[str, str]:
+    environment, model = (run.parts.get(kind) or {} for kind in ("environment", "model"))
+    arm = model.get("name") or run.policy_settings.get("model") or run.policy_name
+    return {"environment": environment.get("name", run.environment_name), "arm": arm}
+
+
+def _by_seed(run: Run) -> Iterator[tuple[int, EpisodeTable]]:
+    """The rows of each seed, by the published formula of the seeds of episodes."""
+    seeds = run.table["episode_seed"] // EPISODES_PER_SEED
+    for seed in dict.fromkeys(seeds.tolist()):
+        yield seed, run.table.rows(seeds == seed)

@@ -10,7 +10,7 @@ from wmel.contract.cell import ORACLE
 from wmel.contract.labels import label_value
 from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, layout, lines_of, mark, titled
-from wmel.reports.small_svg import Curves
+from wmel.reports.small_svg import Curves, Intervals
 from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
@@ -192,10 +192,18 @@ def curves_figure(curves: Curves) -> go.Figure:
     return figure
 
 
-def _intervals(shown: Mapping[str, Any], title: str, reach: list[float]) -> go.Figure:
-    """Estimates by name, each with its interval."""
+def intervals_figure(intervals: Intervals) -> go.Figure:
+    """Estimates by name, on an axis as long as they need."""
+    return _intervals(intervals.rows, html.escape(titled(intervals.title)), None)
+
+
+def _intervals(shown: Mapping[str, Any], title: str, reach: list[float] | None) -> go.Figure:
+    """Estimates by name, each with its interval where it has one."""
     figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
-    points = [Point(place, one.value, one.low, one.high) for place, one in enumerate(shown.values())]
+    points = [
+        Point(place, one.value, *(one.value if end is None else end for end in (one.low, one.high)))
+        for place, one in enumerate(shown.values())
+    ]
     figure.add_scatter(
         x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
         marker={"size": 10, "color": GREY}, showlegend=False,

@@ -1,13 +1,16 @@
 """A study as one HTML file."""
 
+from collections.abc import Sequence
 from html import escape
 
 from wmel.reports.document import Section, document, plotly_needed
+from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.figure_style import GREY, MARKS
 from wmel.reports.page_tables import html_list, html_table, paragraphs
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
-from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps, tally
-from wmel.reports.study_readings import readings_tables
+from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
+from wmel.reports.study_readings import differences_tables, readings_tables
+from wmel.reports.study_summary import study_answer
 from wmel.reports.study_tables import (
     arms_table,
     coverage_table,
@@ -21,8 +24,8 @@ from wmel.reports.study_words import describe_comparison, gap_sentence, size_wor
 FEW = 12  # so many sentences or comparisons are shown unfolded
 
 
-def study_page(record: StudyRecord) -> str:
-    """The whole page, to be written as UTF-8."""
+def study_page(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> str:
+    """The whole page, to be written as UTF-8; `readings` are those of ESNR that was read side by side."""
     with plotly_needed():
         from wmel.reports.figures import curves, forest, reading_figures
         from wmel.reports.plotly_script import drawn, title_of
@@ -35,10 +38,11 @@ def study_page(record: StudyRecord) -> str:
         drawn(f"reading-{number}", f"Reading: {title_of(figure)}", figure)
         for number, figure in enumerate(reading_figures(record))
     ]
+    tables = [*readings_tables(record.readings), *differences_tables(readings)]
     sections = [
         Section("summary", "What may be said", _sentences(record) + html_table(summary_table(record))),
         Section("gaps", "Gaps", _legend(record) if gaps else "", gaps),
-        Section("readings", "Readings", "".join(map(html_table, readings_tables(record.readings))), read),
+        Section("readings", "Readings", "".join(map(html_table, tables)), read),
         Section("curves", "Curves", figures=swept),
         Section("comparisons", "Comparisons", "".join(map(_comparison, record.comparisons))),
         Section("uncompared", "Arms without an oracle", "".join(map(_comparison, record.uncompared))),
@@ -52,7 +56,7 @@ def study_page(record: StudyRecord) -> str:
 
 def _sentences(record: StudyRecord) -> str:
     gaps = study_gaps(record)
-    told = f"<p>{escape(tally(record))}</p>"
+    told = f"<p>{escape(study_answer(record))}</p>"
     if not gaps:
         return told
     points = f'<ul class="gaps">{"".join(map(_sentence, gaps))}</ul>'

@@ -1,9 +1,11 @@
-"""Small drawings of a result that need no script: its intervals, or its curves."""
+"""Small drawings of a result that need no script: its intervals, its curves, or what holds and what does not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from wmel.stats.estimate import Estimate
 
 LEFT, WIDE = 260, 380  # pixels before the axis, and along it
 HIGH = 160
@@ -19,12 +21,34 @@ class Curves:
     y: str
 
 
-def intervals_svg(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The intervals of a summary: nothing where there are none.
+@dataclass(frozen=True)
+class Intervals:
+    """Estimates by name, and the title of their axis; one without an interval is a point."""
 
-    The value of a row is what stands before its `low`; words before it name the row.
-    """
-    found = [_interval(row) for row in rows if row.get("low") is not None and row.get("high") is not None]
+    rows: Mapping[str, Estimate]
+    title: str
+
+
+def drawing(rows: Sequence[Mapping[str, Any]], intervals: Intervals | None, curves: Curves | None) -> str:
+    """The intervals of a result, or of its rows; else its curves; else which of its rows hold."""
+    drawn = _intervals_svg(_row_intervals(rows) if intervals is None else _named_intervals(intervals))
+    return drawn or ("" if curves is None else curves_svg(curves)) or _truths_svg(rows)
+
+
+def _row_intervals(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float, float]]:
+    """The value of a row is what stands before its `low`; words before it name the row."""
+    return [_interval(row) for row in rows if row.get("low") is not None and row.get("high") is not None]
+
+
+def _named_intervals(intervals: Intervals) -> list[tuple[str, float, float, float]]:
+    found = [(name, one.value, one.low, one.high) for name, one in intervals.rows.items() if one.value is not None]
+    return [
+        (name, value, value if low is None else low, value if high is None else high)
+        for name, value, low, high in found
+    ]
+
+
+def _intervals_svg(found: Sequence[tuple[str, float, float, float]]) -> str:
     if not found:
         return ""
     low, high = min(one[2] for one in found), max(one[3] for one in found)
@@ -64,6 +88,23 @@ def curves_svg(curves: Curves) -> str:
     at = f'x="{LEFT + WIDE / 2}" y="{HIGH + 26}"'
     middle = f'<text {at} text-anchor="middle" font-size="11">{escape(curves.x)}</text>'
     return _svg([*marks, *_ends(left, right, HIGH + 26), middle], foot + 8)
+
+
+def _truths_svg(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A mark for each row by its first truth value; nothing where there is none."""
+    if not rows:
+        return ""
+    names = list(rows[0])
+    column = next((name for name in names if isinstance(rows[0][name], bool)), None)
+    if column is None:
+        return ""
+    marks = []
+    for place, row in enumerate(rows):
+        y, colour = 20 + 22 * place, COLOURS[2] if row[column] else COLOURS[4]
+        words = escape(str(row[names[0]])[:90])
+        marks.append(f'<rect x="10" y="{y - 8}" width="12" height="12" fill="{colour}"/>')
+        marks.append(f'<text x="30" y="{y + 3}" font-size="12">{words}</text>')
+    return _svg(marks, 24 + 22 * len(rows))
 
 
 def _ends(low: float, high: float, y: int) -> list[str]:

@@ -1,12 +1,14 @@
 """A study as paste-ready Markdown: every gap in one table, readings, then each comparison, then what is missing."""
 
 import re
+from collections.abc import Sequence
 
+from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.markdown_tables import markdown_list, markdown_table, plain
 from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
-from wmel.reports.study_gaps import tally
-from wmel.reports.study_readings import readings_tables
+from wmel.reports.study_readings import differences_tables, readings_tables
+from wmel.reports.study_summary import study_answer
 from wmel.reports.study_tables import (
     arms_table,
     coverage_table,
@@ -18,13 +20,17 @@ from wmel.reports.study_tables import (
 from wmel.reports.study_words import describe_comparison, size_words
 
 
-def to_markdown_study(record: StudyRecord) -> str:
-    """The whole study; an undefined number says n/a, and the lines below its table say why."""
+def to_markdown_study(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> str:
+    """The whole study; an undefined number says n/a, and the lines below its table say why.
+
+    `readings` are those of ESNR that was read side by side.
+    """
     about = [plain(part) for part in re.split(r"\n\s*\n", record.about.strip()) if part]
-    blocks = [f"# {plain(record.name)}", *about, plain(size_words(record)), "## Summary", plain(tally(record))]
+    blocks = [f"# {plain(record.name)}", *about, plain(size_words(record)), "## Summary", plain(study_answer(record))]
     blocks += markdown_table(summary_table(record))
     if record.readings:
-        blocks += ["## Readings", *(block for table in readings_tables(record.readings) for block in _titled(table))]
+        tables = [*readings_tables(record.readings), *differences_tables(readings)]
+        blocks += ["## Readings", *(block for table in tables for block in _titled(table))]
     for comparison in (*record.comparisons, *record.uncompared):
         blocks += _comparison(comparison)
     if record.missing:

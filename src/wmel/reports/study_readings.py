@@ -3,18 +3,20 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wmel.contract.cell import ORACLE, Diagnostic, part_label
 from wmel.contract.labels import label_words, swept_setting
 from wmel.errors import is_number
 from wmel.reports.entries import estimate_entry
-from wmel.reports.esnr_words import with_interval
+from wmel.reports.esnr_envelope import EsnrRecord
+from wmel.reports.esnr_words import difference_table, with_interval
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.study_curves import Point, axis_places, axis_values
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
+from wmel.reports.words import short
 from wmel.stats.estimate import Estimate
 
 ESNR = "esnr"
@@ -52,9 +54,15 @@ def reading_entries(stored: Sequence[Stored]) -> list[ReadingEntry]:
     return [entry for group in side_by_side(stored) for entry in _entries(group)]
 
 
-def readings_tables(readings: Sequence[ReadingEntry]) -> list[StudyTable]:
-    """One for each diagnostic: what was swept, the model, then the numbers."""
-    return [_table(name, entries) for name, entries in _by_diagnostic(readings).items()]
+def readings_tables(readings: Sequence[ReadingEntry], *, is_narrow: bool = False) -> list[StudyTable]:
+    """One for each diagnostic: what was swept, the model, then the numbers; in a narrow one, one interval per row."""
+    return [_table(name, entries, is_narrow=is_narrow) for name, entries in _by_diagnostic(readings).items()]
+
+
+def differences_tables(readings: Sequence[EsnrRecord]) -> list[StudyTable]:
+    """The differences of every group of models that were read side by side."""
+    tables = [(one, difference_table(one)) for one in readings if one.differences]
+    return [replace(table, caption=f"{table.caption} in {one.environment}") for one, table in tables]
 
 
 def reading_curves(record: StudyRecord) -> list[ReadingCurve]:
@@ -138,7 +146,7 @@ def _numbers(data: Mapping[str, Any]) -> dict[str, EstimateEntry]:
     return found
 
 
-def _table(name: str, entries: Sequence[ReadingEntry]) -> StudyTable:
+def _table(name: str, entries: Sequence[ReadingEntry], *, is_narrow: bool) -> StudyTable:
     labels, words, values = (
         list(dict.fromkeys(key for one in entries for key in getattr(one, field)))
         for field in ("labels", "words", "values")
@@ -153,7 +161,7 @@ def _table(name: str, entries: Sequence[ReadingEntry]) -> StudyTable:
             TableCell(one.arm),
             *(TableCell(one.words.get(word, "")) for word in words),
             *(TableCell(str(one.seed)) for _ in seeds),
-            *(_number(one.values.get(value)) for value in values),
+            *(_number(one.values.get(value), is_short=is_narrow and value != values[0]) for value in values),
         )
         for world, one in zip(worlds, entries, strict=True)
     )
@@ -163,8 +171,10 @@ def _table(name: str, entries: Sequence[ReadingEntry]) -> StudyTable:
     return StudyTable(f"{name}{where}", columns, rows, names=len(named))
 
 
-def _number(entry: EstimateEntry | None) -> TableCell:
-    return undefined("it was not returned") if entry is None else with_interval(entry)
+def _number(entry: EstimateEntry | None, *, is_short: bool) -> TableCell:
+    if entry is None:
+        return undefined("it was not returned")
+    return TableCell(short(entry.value)) if is_short and entry.value is not None else with_interval(entry)
 
 
 def _curves(name: str, entries: Sequence[ReadingEntry]) -> Iterator[ReadingCurve]:

@@ -1,10 +1,10 @@
 """The summary of a study as rows of one table: its gaps, the arms of settings without one, and its readings."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmel.contract.cell import part_label
-from wmel.contract.labels import label_columns
+from wmel.contract.labels import label_columns, label_words
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_envelope import ComparisonEntry, ReadingEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, study_gaps
@@ -21,22 +21,45 @@ class _Row(NamedTuple):
 
 def study_rows(record: StudyRecord) -> list[dict[str, Any]]:
     """Every row has every column, what is swept among them; a cell that a row has no number for is None."""
-    settings = (*record.comparisons, *record.uncompared)
-    arms = [*map(_gap_row, study_gaps(record)), *(row for one in settings if not one.gaps for row in _arm_rows(one))]
-    taken = {name for row in arms for name in row.numbers}
-    rows = [*arms, *(_reading_row(one, taken) for one in record.readings)]
-    names = list(dict.fromkeys(name for row in rows for name in row.names))
-    numbers = list(dict.fromkeys(name for row in rows for name in row.numbers))
-    sweeps = {label: setting for row in rows for label, setting in row.sweeps.items()}
-    swept = label_columns([row.labels for row in rows], sweeps, [*names, *numbers])
+    rows = _all_rows(record)
+    names, numbers = _columns(rows)
     return [
         {
             **{name: row.names.get(name) for name in names},
             **labels,
             **{name: row.numbers.get(name) for name in numbers},
         }
-        for row, labels in zip(rows, swept, strict=True)
+        for row, labels in zip(rows, _swept(rows, [row.labels for row in rows]), strict=True)
     ]
+
+
+def shown_labels(record: Any) -> list[dict[str, str]]:
+    """What is swept, as people write it, for every row of a sweep or a study; empty where a row has no such setting."""
+    if record.kind == "sweep":
+        return [{name: label_words(value) for name, value in point.swept.items()} for point in record.points]
+    rows = _all_rows(record) if record.kind == "study" else []
+    labels = list(dict.fromkeys(label for row in rows for label in row.labels))
+    texts = [{one: label_words(row.labels[one]) if one in row.labels else "" for one in labels} for row in rows]
+    return _swept(rows, texts)
+
+
+def _all_rows(record: StudyRecord) -> list[_Row]:
+    settings = (*record.comparisons, *record.uncompared)
+    arms = [*map(_gap_row, study_gaps(record)), *(row for one in settings if not one.gaps for row in _arm_rows(one))]
+    taken = {name for row in arms for name in row.numbers}
+    return [*arms, *(_reading_row(one, taken) for one in record.readings)]
+
+
+def _columns(rows: Sequence[_Row]) -> tuple[list[str], list[str]]:
+    """The names and the numbers that some row has."""
+    names = list(dict.fromkeys(name for row in rows for name in row.names))
+    return names, list(dict.fromkeys(name for row in rows for name in row.numbers))
+
+
+def _swept(rows: Sequence[_Row], labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    names, numbers = _columns(rows)
+    sweeps = {label: setting for row in rows for label, setting in row.sweeps.items()}
+    return label_columns(labels, sweeps, [*names, *numbers])
 
 
 def _gap_row(gap: StudyGap) -> _Row:

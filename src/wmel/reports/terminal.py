@@ -25,6 +25,7 @@ from wmel.reports.json_envelope import (
 )
 from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import StudyRecord
+from wmel.reports.study_readings import readings_tables
 from wmel.reports.words import bounds, describe_setting, horizon_note, number, short
 from wmel.stats.estimate import Estimate
 
@@ -127,6 +128,12 @@ def study_lines(record: StudyRecord) -> list[str]:
             lines.append(f"{entry.name} {arm}: success {number(success)} {bounds(success)}")
     lines.append(f"{record.episodes} episodes; {len(record.missing)} cells not whole, {len(record.refused)} refused")
     return [*lines, *(f"  {line}" for line in record.refused)]
+
+
+def readings_lines(record: StudyRecord) -> list[str]:
+    """A table for each diagnostic: a line for each model, method and seed."""
+    tables = readings_tables(record.readings, is_narrow=True)
+    return [line for table in tables for line in (table.caption, *table_lines(table))]
 
 
 def _arm(card: ScorecardEntry) -> list[str]:

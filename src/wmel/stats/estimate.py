@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wmel.errors import BadInput, require_share
+from wmel.errors import BadInput, require_share, shortened
 
 MOST = 1e12  # episodes; beyond, intervals would be rounding errors
 Z95 = 1.96  # the documents' quantile, used wherever their numbers must reproduce
@@ -31,6 +31,13 @@ class Estimate:
     def is_defined(self) -> bool:
         return self.value is not None
 
+    @property
+    def words(self) -> str:
+        """Three digits of the value and of its interval, or why there is none."""
+        if self.value is None:
+            return f"n/a ({self.reason})"
+        return f"{self.value:.3g}" + ("" if self.low is None else f" [{self.low:.3g}, {self.high:.3g}]")
+
 
 def finite_numbers(values: Any, what: str) -> np.ndarray:
     """The values as floats; refused where they are words, truth values, ragged lists, NaN or infinite."""
@@ -40,13 +47,8 @@ def finite_numbers(values: Any, what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         numbers = None
     if numbers is None or not np.isfinite(numbers).all():
-        raise BadInput(f"{what} must be finite numbers, got {_short(values)}")
+        raise BadInput(f"{what} must be finite numbers, got {shortened(values)}")
     return numbers
-
-
-def _short(values: Any) -> str:
-    words = repr(values)
-    return words if len(words) <= 80 else f"{words[:77]}..."
 
 
 class Bounds(NamedTuple):

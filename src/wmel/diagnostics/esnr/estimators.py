@@ -26,6 +26,10 @@ class Gradients:
     effective_elites: float | None = None
     discrete: bool = False  # of draws that can coincide
 
+    def __repr__(self) -> str:
+        observations, samples, numbers = self.samples.shape
+        return f"Gradients({observations} observations, {samples} samples of {numbers} numbers each)"
+
 
 def is_flat(returns: Array) -> np.ndarray:
     """Which observations have one return only, by returns [b,...]: bool [b]."""

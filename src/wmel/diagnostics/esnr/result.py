@@ -1,6 +1,6 @@
 """What a measurement found: ESNR with intervals, and the alignment with the true gradient."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,9 @@ class Esnr:
     steps: np.ndarray  # [B]
     seconds: float
     asked: str = ""  # identifies observations, objective, actions and what they were drawn around
+
+    def __repr__(self) -> str:
+        return f"Esnr({self.method} through {self.model}: {self.esnr.words}, {len(self.episodes)} observations)"
 
     @cached_property
     def signal(self) -> Signal:
@@ -178,7 +181,7 @@ class TrueGradient:
     """The oracle's ESNR by central differences, and the mean gradients by a coarser step."""
 
     esnr: Esnr
-    coarse_means: np.ndarray  # [B,D]
+    coarse_means: np.ndarray = field(repr=False)  # [B,D]
 
     @cached_property
     def resolved(self) -> np.ndarray:
@@ -191,7 +194,7 @@ class Alignment:
     """How far a model's mean gradients point the way of the true ones."""
 
     cosine: Estimate  # the mean over observations where the true direction is resolved
-    cosines: np.ndarray  # [B], NaN where it is not
+    cosines: np.ndarray = field(repr=False)  # [B], NaN where it is not
     unresolved_share: float
 
     @property

@@ -1,0 +1,88 @@
+"""What a study comes to: a sentence, and intervals to draw where it has no gap."""
+
+from collections.abc import Iterator, Mapping
+
+from wmel.reports.entries import estimate_from
+from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.small_svg import Intervals
+from wmel.reports.study_envelope import ReadingEntry, StudyRecord
+from wmel.reports.study_gaps import study_gaps, tally
+from wmel.stats.estimate import Estimate
+
+MEASURES = {"success_rate": "success", "average_return": "return"}  # the first that some arm has is shown
+
+
+def study_answer(record: StudyRecord) -> str:
+    """The verdicts; without a gap, what the arms reached and what was read of the models."""
+    if study_gaps(record):
+        return tally(record)
+    found = [_reached(one) for one in _arms(record)[:1]] + [_read(record, one) for one in _diagnostics(record)]
+    return " ".join(found) or tally(record)
+
+
+def study_intervals(record: StudyRecord) -> Intervals | None:
+    """Of the arms where episodes were run, else of the first diagnostic; None where there is nothing to draw."""
+    if study_gaps(record):
+        return None
+    found = [*_arms(record), *(_readings(record, one) for one in _diagnostics(record))]
+    return next((one for one in found if one.rows), None)
+
+
+def _arms(record: StudyRecord) -> list[Intervals]:
+    """The arms of settings without a gap, by each measure that some of them have."""
+    settings = [one for one in (*record.comparisons, *record.uncompared) if not one.gaps]
+    found = []
+    for metric, word in MEASURES.items():
+        cards = {f"{one.name} {arm}": card for one in settings for arm, card in one.scorecards.items()}
+        rows = _defined({name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates})
+        found += [Intervals(rows, f"{word}, with 95% interval")] if rows else []
+    return found
+
+
+def _diagnostics(record: StudyRecord) -> list[str]:
+    return list(dict.fromkeys(one.diagnostic["name"] for one in record.readings))
+
+
+def _readings(record: StudyRecord, diagnostic: str) -> Intervals:
+    """The first number of a diagnostic, by model."""
+    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
+    measure = next((name for one in entries for name in one.values), "")
+    rows = {name: one.values[measure] for name, one in _named(entries) if measure in one.values}
+    return Intervals(_defined(rows), f"{diagnostic}: {measure}" if measure != diagnostic else measure)
+
+
+def _named(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:
+    """By model and method, and by environment, objective or seed where there are several."""
+    parts = {
+        "environment": [one.environment["name"] for one in entries],
+        "labels": [" ".join(f"{name}={value}" for name, value in one.labels.items()) for one in entries],
+        "seed": [f"seed {one.seed}" for one in entries],
+    }
+    several = [texts for texts in parts.values() if len(set(texts)) > 1]
+    for place, one in enumerate(entries):
+        yield " ".join([one.arm, *one.words.values(), *(texts[place] for texts in several if texts[place])]), one
+
+
+def _defined(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimate]:
+    return {name: estimate_from(one) for name, one in entries.items() if one.value is not None}
+
+
+def _reached(arms: Intervals) -> str:
+    best, value = max(arms.rows.items(), key=lambda one: one[1].value or 0)
+    measure, count = arms.title.partition(",")[0], len(arms.rows)
+    if count == 1:
+        return f"{best}: {measure} {value.words}."
+    if len({one.value for one in arms.rows.values()}) == 1:
+        return f"{measure} of all {count} arms is {value.words}."
+    return f"{measure} of {count} arms is highest in {best}, {value.words}."
+
+
+def _read(record: StudyRecord, diagnostic: str) -> str:
+    found = _readings(record, diagnostic)
+    models = len({one.arm for one in record.readings if one.diagnostic["name"] == diagnostic})
+    if not found.rows:
+        return f"{diagnostic} was read of {models} models, and is defined for none."
+    (low, least), (high, most) = (pick(found.rows.items(), key=lambda one: one[1].value or 0) for pick in (min, max))
+    if len(found.rows) == 1:
+        return f"{found.title} of {low} is {least.words}."
+    return f"{found.title} of {models} models ranges from {least.words} ({low}) to {most.words} ({high})."

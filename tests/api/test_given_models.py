@@ -1,0 +1,108 @@
+"""Models are given by folder, result, name or object, to every verb that takes one."""
+
+import numpy as np
+import pytest
+
+import wmel
+from wmel.errors import BadInput
+
+TINY = {"episodes": 2, "horizon": 6, "quiet": True}
+
+
+class Network:
+    def __repr__(self):
+        return "Network(\n" + "  layer\n" * 100 + ")"
+
+    def step(self, latents, actions):
+        return latents
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return wmel.train("mlp", "maze_toy", output=tmp_path_factory.mktemp("m") / "net", epochs=2, quiet=True)
+
+
+def test_an_oracle_given_as_a_model_is_the_oracle_arm():
+    maze = wmel.environment("maze_toy")
+    named = wmel.run("maze_toy", "cem", model="oracle", **TINY)
+    given = wmel.run("maze_toy", "cem", model=wmel.Oracle(maze), **TINY)
+    assert given.episodes["arm"].unique().to_list() == ["oracle"] and given.record.metadata.model == "oracle"
+    assert np.array_equal(given.run.table["steps"], named.run.table["steps"])
+    assert wmel.sweep(maze, "cem", plan_horizons=[3], model=wmel.Oracle(maze), **TINY).rows
+    with pytest.raises(BadInput, match="two_room_toy"):
+        wmel.run("maze_toy", "cem", model=wmel.Oracle(wmel.environment("two_room_toy")), **TINY)
+
+
+def test_a_training_is_a_model(trained):
+    folder = str(trained.folder)
+    for model in (trained, wmel.load(folder), {"net": folder}, {"net": trained}):
+        assert wmel.run("maze_toy", "cem", model=model, **TINY).episodes["arm"].unique().to_list() == ["net"]
+    assert list(wmel.cpg("maze_toy", trained, **TINY).gaps) == ["net"]
+    assert wmel.sweep("maze_toy", "cem", plan_horizons=[3], model={"q": folder}, **TINY).episodes["arm"][0] == "q"
+    with pytest.raises(BadInput, match="got 2"):
+        wmel.run("maze_toy", "cem", model={"a": folder, "b": folder}, **TINY)
+    with pytest.raises(BadInput, match="'power'"):
+        wmel.cpg("maze_toy", wmel.power(oracle=0.9, learned=0.5), **TINY)
+
+
+def test_a_record_knows_the_name_of_its_model(trained, tmp_path):
+    wmel.run("maze_toy", "cem", model={"q": trained}, output=tmp_path / "run.json", **TINY)
+    assert wmel.load(tmp_path / "run.json").episodes["arm"].unique().to_list() == ["q"]
+
+
+def test_a_checkpoint_and_a_part_with_settings_are_checked(trained):
+    found = wmel.check(trained.folder)
+    assert (found.record.name, found.record.part, found.exit_code) == ("net", "model", 0)
+    assert wmel.check(str(trained.folder), environment="maze_toy").rows == found.rows
+    with_settings = wmel.check({"name": "cem", "elites": 3})
+    assert with_settings.record.part == "planner" and "elites" in with_settings.record.name
+    with pytest.raises(BadInput, match="elites"):
+        wmel.check({"name": "cem", "elitess": 3})
+
+
+def next_state(z, a):
+    return 0.9 * z + a
+
+
+def reward(z, a):
+    return -(z**2).sum(-1)
+
+
+def test_esnr_answers_as_before_whatever_is_a_keyword():
+    model, observations = (next_state, reward), np.random.default_rng(0).normal(size=(4, 2))
+    mean = np.zeros((3, 2))
+    wanted = wmel.esnr_of(model, observations, "zog", mean=mean)
+    how = {"method": "zog", "mean": mean}
+    for call in (
+        lambda: wmel.esnr(model, observations, "zog", mean=mean),
+        lambda: wmel.esnr(model, observations=observations, **how),
+        lambda: wmel.esnr(model=model, observations=observations, **how),
+    ):
+        with pytest.warns(DeprecationWarning):
+            assert call().esnr == wanted.esnr
+    assert len(repr(wanted)) < 160 and len(repr(wanted.gradients)) < 160
+
+
+def test_a_model_given_by_the_wrong_keyword_is_refused():
+    with pytest.raises(BadInput, match="did you mean 'models'"):
+        wmel.esnr("maze_toy", model="folder")
+    with pytest.raises(BadInput, match="--env"):
+        wmel.esnr()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: wmel.run(settings=Network()),
+        lambda: wmel.run(episodes=Network()),
+        lambda: wmel.run(metrics=Network()),
+        lambda: wmel.sweep(sweep=Network()),
+        lambda: wmel.compare(Network(), Network()),
+        lambda: wmel.study(Network()),
+        lambda: wmel.run(polcy=Network()),
+    ],
+)
+def test_no_message_prints_a_whole_network(call):
+    with pytest.raises(BadInput) as refused:
+        call()
+    assert "Network(" in str(refused.value) and str(refused.value).count("layer") < 15
