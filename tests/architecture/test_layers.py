@@ -157,7 +157,6 @@ FOREIGN = [  # places that run foreign code
     "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
-    "experiments/executors.py",
     "experiments/identity.py",
     "experiments/identity.py",
     "models/callable_model.py",
