@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from wmel import catalog
@@ -150,8 +149,7 @@ def store_for(output: Path | None) -> Iterator[Store]:
     """Where rows go: a folder, nowhere, or beside a record that is one file until that is written."""
     keep_freed_memory()
     if output is None:
-        with TemporaryDirectory(prefix="wmel-models-") as models:
-            yield MemoryStore(Path(models))
+        yield MemoryStore()
         return
     is_folder = output.suffix != RECORD_SUFFIX
     store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))

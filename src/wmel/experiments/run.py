@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, has_live_part
@@ -77,7 +78,9 @@ def paths_of(study: Study, store: Store, options: RunOptions) -> ModelPaths:
         from wmel.training.checkpoints import usable_device  # torch is needed only here
 
         usable_device(options.device)
-    return ModelPaths(store.models, study.folder, options.device, study.objects, store.moved)
+    cells: list[Any] = [*study.cells, *study.diagnostics]
+    models = store.models if trainings_of(cells) else Path()  # a store in memory has no folder until it is asked
+    return ModelPaths(models, study.folder, options.device, study.objects, store.moved)
 
 
 def run_study(study: Study, store: Store, options: RunOptions, listener: ProgressListener) -> Summary:

@@ -1,9 +1,12 @@
 """Stores of rows: in memory, and what of a study is missing in one or was made with something else."""
 
+import shutil
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Protocol
 
 from wmel.contract.cell import Cell, Diagnostic, Part
@@ -99,9 +102,8 @@ class Store(Protocol):
 
 @dataclass(eq=False)
 class MemoryStore:
-    """Rows stay in this process."""
+    """Rows stay in this process, and checkpoints in a temporary folder as long as this store does."""
 
-    models: Path  # where recipes are trained
     kept: dict[str, list[StoredBlock]] = field(default_factory=dict)
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
@@ -110,12 +112,21 @@ class MemoryStore:
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
+    _models: Path | None = None
+
+    @property
+    def models(self) -> Path:
+        """Where recipes are trained; the folder is created when it is first needed."""
+        if self._models is None:
+            self._models = Path(mkdtemp(prefix="wmel-models-"))
+            weakref.finalize(self, shutil.rmtree, self._models, ignore_errors=True)
+        return self._models
 
     @classmethod
     def copy_of(cls, store: Store) -> "MemoryStore":
         """The rows of another store, without the steps of episodes."""
         known = store.manifest()
-        copy = cls(store.models, known=known)
+        copy = cls(known=known)
         for cell in known.cells:
             found = store.blocks(cell)[0]
             rows = [one.table(one.count, rewards=True) for one in found]
