@@ -18,7 +18,7 @@ from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, is_number
 from wmel.experiments.expand import Study
-from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.steps import check_steps_path, write_steps
@@ -164,10 +164,21 @@ def store_for(output: Path | None) -> Iterator[Store]:
 
 
 def kept_store(store: Store) -> Store:
-    """A store that outlives the verb: rows that are removed once their record is written are held in memory."""
+    """A store that outlives the verb: rows that are removed once their record is written are held in memory.
+
+    The steps of episodes are not.
+    """
     if not isinstance(store, FolderStore) or not store.folder.name.endswith(UNFINISHED):
         return store
-    return MemoryStore.copy_of(store)
+    copy = MemoryStore(known=store.manifest(), moved=dict(store.moved))
+    copy_models(store, copy)
+    for cell in copy.manifest().cells:
+        found = store.blocks(cell)[0]
+        rows = [one.table(one.count, rewards=True) for one in found]
+        copy.kept[cell.key] = [
+            replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
+        ]
+    return copy
 
 
 def folder_of(store: Store | None) -> Path | None:

@@ -1,12 +1,9 @@
 """Stores of rows: in memory, and what of a study is missing in one or was made with something else."""
 
-import shutil
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, Protocol
 
 from wmel.contract.cell import Cell, Diagnostic, Part
@@ -15,6 +12,7 @@ from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_fi
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult
 from wmel.experiments.provenance import code_of, differences
+from wmel.files import temporary_folder
 from wmel.machine import versions_in_use
 from wmel.schema import Coverage, EpisodeTable
 
@@ -118,22 +116,8 @@ class MemoryStore:
     def models(self) -> Path:
         """Where recipes are trained; the folder is created when it is first needed."""
         if self._models is None:
-            self._models = Path(mkdtemp(prefix="wmel-models-"))
-            weakref.finalize(self, shutil.rmtree, self._models, ignore_errors=True)
+            self._models = temporary_folder("wmel-models-", self)
         return self._models
-
-    @classmethod
-    def copy_of(cls, store: Store) -> "MemoryStore":
-        """The rows of another store, without the steps of episodes."""
-        known = store.manifest()
-        copy = cls(known=known)
-        for cell in known.cells:
-            found = store.blocks(cell)[0]
-            rows = [one.table(one.count, rewards=True) for one in found]
-            copy.kept[cell.key] = [
-                replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
-            ]
-        return copy
 
     def locked(self) -> Any:
         return nullcontext()
