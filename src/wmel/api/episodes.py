@@ -152,7 +152,8 @@ def store_for(output: Path | None) -> Iterator[Store]:
         yield MemoryStore()
         return
     is_folder = output.suffix != RECORD_SUFFIX
-    store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))
+    folder = output if is_folder else output.with_name(output.name + UNFINISHED)
+    store = FolderStore(folder, is_scratch=not is_folder)
     try:
         yield store
     except KeyboardInterrupt:
@@ -168,7 +169,7 @@ def kept_store(store: Store) -> Store:
 
     The steps of episodes are not.
     """
-    if not isinstance(store, FolderStore) or not store.folder.name.endswith(UNFINISHED):
+    if not isinstance(store, FolderStore) or not store.is_scratch:
         return store
     copy = MemoryStore(known=store.manifest(), moved=dict(store.moved))
     copy_models(store, copy)

@@ -27,6 +27,7 @@ class FolderStore:
     """A folder: `study.json` says what the study is, `cells/` holds rows by cell, `models/` checkpoints by recipe."""
 
     folder: Path
+    is_scratch: bool = False  # whether it is removed once a record is written
     _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # each block is checked once
     _moved: dict[str, str] | None = None
 

@@ -26,6 +26,7 @@ from wmel.experiments.jobs import (
     run_job,
     run_reading,
 )
+from wmel.experiments.same_result import refuse_another
 from wmel.experiments.store import Store, changed_cells, changed_readings, missing_blocks
 
 UNWRITTEN = 2  # blocks in a row that could not be written: the disk is full
@@ -102,6 +103,8 @@ class _Runner:
         if not cells and not readings:
             like = (*study.cells, *study.diagnostics)[0].name
             raise BadInput(f"no cell is called like {options.only!r}; cells are called like {like!r}")
+        if store.exists:
+            refuse_another(store, study)
         paths = paths_of(study, store, options)
         outdated = [*self._unrecognised([*cells, *readings]), *self._changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
