@@ -1,7 +1,9 @@
 """Files written whole or not at all, and hashed once while they stay as they are."""
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
@@ -52,6 +54,13 @@ def write_atomically(path: Path, text: str) -> None:
             write_whole(target, lambda draft: draft.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def temporary_folder(prefix: str, owner: object) -> Path:
+    """A new folder that is removed when its owner is, or when Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 Stamp = tuple[int, int, int]  # when a file was written, its size and its place on the disk

@@ -159,7 +159,6 @@ FOREIGN = [  # places that run foreign code
     "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
-    "experiments/executors.py",
     "experiments/identity.py",
     "experiments/identity.py",
     "experiments/jobs.py",

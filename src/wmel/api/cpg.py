@@ -12,6 +12,8 @@ from wmel.api.episodes import RECORD_SUFFIX, check_outputs, common_failure, fold
 from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, needing
+from wmel.experiments.build import ModelPaths, is_whole
+from wmel.experiments.expand import training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
@@ -95,8 +97,21 @@ def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[str, Any] | N
     arms = arms_of(loaded, {name: Coverage(**one) for name, one in verb["coverage"].items()})
     sources, rewards = dict(verb["models"]), bool(verb.get("rewards"))
     record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
-    models = {name: (objects or {}).get(name, source) for name, source in sources.items()}
+    live = {name: one for name, one in (objects or {}).items() if name in sources}
+    models = {**sources, **trained_folders(loaded, store), **live}
     return _result(arms, record, models, store, rewards=rewards)
+
+
+def trained_folders(loaded: LoadedStudy, store: Store) -> dict[str, Any]:
+    """The checkpoint that each recipe was trained to, by model; a list of them where several seeds were trained."""
+    found: dict[str, list[Path]] = {}
+    for cell in (one.cell for one in loaded.results):
+        if training_of_cell(cell) is not None:
+            paths = ModelPaths(store.models, Path(), moved=store.moved)
+            folder = paths.folder_of(cell.task.environment, cell.arm.model)
+            if folder is not None and is_whole(folder) and folder not in found.setdefault(cell.arm.name, []):
+                found[cell.arm.name].append(folder)
+    return {name: folders[0] if len(folders) == 1 else folders for name, folders in found.items() if folders}
 
 
 def recorded_result(record: CPGRecord, folder: Path) -> Result:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from wmel import catalog
@@ -19,7 +18,7 @@ from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, is_number
 from wmel.experiments.expand import Study
-from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.steps import check_steps_path, write_steps
@@ -151,11 +150,11 @@ def store_for(output: Path | None) -> Iterator[Store]:
     """Where rows go: a folder, nowhere, or beside a record that is one file until that is written."""
     keep_freed_memory()
     if output is None:
-        with TemporaryDirectory(prefix="wmel-models-") as models:
-            yield MemoryStore(Path(models))
+        yield MemoryStore()
         return
     is_folder = output.suffix != RECORD_SUFFIX
-    store = FolderStore(output if is_folder else output.with_name(output.name + UNFINISHED))
+    folder = output if is_folder else output.with_name(output.name + UNFINISHED)
+    store = FolderStore(folder, is_scratch=not is_folder)
     try:
         yield store
     except KeyboardInterrupt:
@@ -167,10 +166,21 @@ def store_for(output: Path | None) -> Iterator[Store]:
 
 
 def kept_store(store: Store) -> Store:
-    """A store that outlives the verb: rows that are removed once their record is written are held in memory."""
-    if not isinstance(store, FolderStore) or not store.folder.name.endswith(UNFINISHED):
+    """A store that outlives the verb: rows that are removed once their record is written are held in memory.
+
+    The steps of episodes are not.
+    """
+    if not isinstance(store, FolderStore) or not store.is_scratch:
         return store
-    return MemoryStore.copy_of(store)
+    copy = MemoryStore(known=store.manifest(), moved=dict(store.moved))
+    copy_models(store, copy)
+    for cell in copy.manifest().cells:
+        found = store.blocks(cell)[0]
+        rows = [one.table(one.count, rewards=True) for one in found]
+        copy.kept[cell.key] = [
+            replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
+        ]
+    return copy
 
 
 def folder_of(store: Store | None) -> Path | None:

@@ -279,7 +279,7 @@ def _unusable(model: Any, world: Any) -> str:
     def is_wrong(found: Any, shape: tuple[int, ...]) -> bool:
         return np.shape(found) != shape or not np.isfinite(to_numpy(found)).all()
 
-    latents = model.encode(percept, None)
+    latents, decode = model.encode(percept, None), model.decode
     if np.ndim(latents) != 2 or is_wrong(latents, (1, np.shape(latents)[1])):
         return "encode"
     actions = np.zeros((1, 1, space.width), space.dtype)
@@ -290,4 +290,4 @@ def _unusable(model: Any, world: Any) -> str:
         way, wrong = "step", is_wrong(model.step(latents, inputs[:, 0]), latents.shape)
     if wrong:
         return way
-    return "decode" if is_wrong(model.decode(latents), percept.observation.shape) else "step"
+    return "decode" if is_wrong(decode(latents), percept.observation.shape) else "step"

@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -21,7 +21,8 @@ from wmel.parts import check_settings, refuse_unknown_settings, setting
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 SECONDS_BETWEEN_LOOKS = 0.5
-STARTS = 3  # tries to start a pool of workers
+STARTS = 3  # tries to start a worker
+TRIES = 2  # of a job whose worker dies
 THREADS_OF_A_WORKER: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -62,7 +63,10 @@ class Serial:
 @refuse_unknown_settings
 @dataclass(frozen=True)
 class Processes:
-    """Jobs are shared out over processes, each on one thread."""
+    """Jobs are shared out over processes, each on one thread.
+
+    A process that dies costs no other job than its own, which is tried once more on a fresh one.
+    """
 
     workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1)
 
@@ -74,86 +78,101 @@ class Processes:
     def __call__(
         self, work: Callable[[Job], Result], jobs: Iterable[Job]
     ) -> Generator[tuple[Job, Result | Failure], None, None]:
-        """Each job with its outcome, in the order they are done.
-
-        When a worker dies, all jobs in hand are tried again, one at a time: one that kills its worker alone is to
-        blame, and is recorded as failed.
-        """
+        """Each job with its outcome, in the order they are done."""
         assert self.workers is not None
-        waiting, suspects = deque(jobs), deque()
-        while waiting or suspects:
-            alone = bool(suspects)
-            queue = deque([suspects.popleft()]) if alone else waiting
-            with closing(_until_broken(work, queue, 1 if alone else self.workers)) as outcomes:
-                for job, outcome in outcomes:
-                    if outcome is not None:
-                        yield job, outcome
-                    elif alone:
-                        yield job, Failure("its worker died, twice: out of memory, or killed")
+        queue = deque(jobs)
+        workers = [_Worker(partial(attempted, work)) for _ in range(min(self.workers, len(queue)))]
+        try:
+            for worker in workers:
+                worker.take(queue.popleft())
+            while busy := {worker.future: worker for worker in workers if worker.future is not None}:
+                for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                    worker = busy[future]
+                    job, outcome = worker.job, worker.outcome()
+                    if outcome is None:
+                        continue
+                    if queue:
+                        worker.take(queue.popleft())
                     else:
-                        suspects.append(job)
+                        worker.future = None
+                    yield job, outcome
+        finally:
+            _stop([worker.pool for worker in workers if worker.pool is not None])
 
 
-def _until_broken(
-    work: Callable[[Job], Result], queue: deque[Job], workers: int
-) -> Generator[tuple[Job, Result | Failure | None], None, None]:
-    """Jobs taken from a queue and their outcomes; None for those in hand when a worker died, which ends it."""
-    pool, running = _pool(workers), {}
-    try:
-        while queue or running:
-            try:
-                while queue and len(running) < workers:
-                    running[pool.submit(partial(attempted, work), queue[0])] = queue[0]
-                    queue.popleft()
-            except BrokenProcessPool:  # a worker died while nobody waited; those in hand are told by their futures
-                if not running:
-                    pool = _pool(workers)
-                    continue
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                job, outcome = running.pop(future), _outcome(future)
-                yield job, outcome
-                if outcome is None:
-                    yield from ((other, None) for other in running.values())
-                    return
-    finally:
-        _stop(pool)
+@dataclass(eq=False)
+class _Worker:
+    """One process and the job it has; a process that dies is replaced."""
 
+    work: Callable[[Any], Any]
+    pool: ProcessPoolExecutor | None = None  # of this process alone, so that its death breaks nothing else
+    begun: Future[Any] | None = None  # whether the process has started
+    future: Future[Any] | None = None  # of the job; None while there is none
+    job: Any = None
+    deaths: int = 0  # of processes that had this job
+    failed_starts: int = 0
 
-def _outcome(future: Future[Any]) -> Any:
-    try:
-        return future.result()
-    except BrokenProcessPool:
+    def take(self, job: Any) -> None:
+        self.job, self.deaths = job, 0
+        self._hand_over()
+
+    def outcome(self) -> Any:
+        """The result of the job or a `Failure`; None where the process died and the job is tried again."""
+        assert self.future is not None
+        try:
+            return self.future.result()
+        except BrokenProcessPool:
+            self.deaths += self._bury()
+        except Exception as error:
+            return Failure(f"it could not be handed to its worker, or its result back: {described(error)}")
+        if self.deaths == TRIES:
+            return Failure("its worker died, twice: out of memory, or killed")
+        self._hand_over()
         return None
-    except Exception as error:
-        return Failure(f"what it returned could not be handed over: {error}")
+
+    def _hand_over(self) -> None:
+        if self.pool is None:
+            self._start()
+        assert self.pool is not None
+        try:
+            self.future = self.pool.submit(self.work, self.job)
+        except BrokenProcessPool:  # it died while it had nothing to do, for which the job is not to blame
+            self._bury()
+            self._hand_over()
+
+    def _start(self) -> None:
+        """Start the process; nobody waits for it."""
+        begin = {"initializer": _begin, "initargs": (os.getpid(), sys.path)}
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), **begin)
+        with _threads_of_a_worker():
+            self.begun = self.pool.submit(os.getpid)
+        writer = self.pool._result_queue._writer  # pyright: ignore[reportAttributeAccessIssue]
+        writer.close()  # the process has its own: with that gone, a result half sent is not waited for
+
+    def _bury(self) -> bool:
+        """Remove a process that died; returns whether it had started."""
+        assert self.pool is not None and self.begun is not None
+        had_begun = self.begun.exception() is None
+        _stop([self.pool])
+        self.pool, self.failed_starts = None, 0 if had_begun else self.failed_starts + 1
+        if self.failed_starts == STARTS:
+            raise WmelError(
+                f"a worker died {STARTS} times while it started: see its own message above; a script that uses "
+                'processes runs them under if __name__ == "__main__"'
+            )
+        return had_begun
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+@contextmanager
+def _threads_of_a_worker() -> Iterator[None]:
+    """The environment that a process inherits while it is started."""
     kept = {name: os.environ.get(name) for name in THREADS_OF_A_WORKER}
     os.environ.update(THREADS_OF_A_WORKER)
     try:
-        for _ in range(STARTS - 1):
-            try:
-                return _started_pool(workers)
-            except BrokenProcessPool:
-                continue  # a worker died while it started
-        return _started_pool(workers)
+        yield
     finally:
         for name, value in kept.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _started_pool(workers: int) -> ProcessPoolExecutor:
-    context = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(), sys.path))
-    try:
-        for future in [pool.submit(os.getpid) for _ in range(workers)]:  # have all started while the threads are set
-            future.result()
-    except BaseException:
-        _stop(pool)
-        raise
-    return pool
 
 
 def _begin(parent: int, path: list[str]) -> None:
@@ -169,8 +188,10 @@ def _begin(parent: int, path: list[str]) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """End its workers now, whatever they are doing."""
-    for process in list((pool._processes or {}).values()):
-        process.kill()  # a stopped one would not notice a request to end
-    pool.shutdown(cancel_futures=True)  # waits: a pool that is still closing when Python ends prints a traceback
+def _stop(pools: list[ProcessPoolExecutor]) -> None:
+    """End their processes now, whatever they are doing."""
+    for pool in pools:
+        for process in list((pool._processes or {}).values()):
+            process.kill()  # a stopped one would not notice a request to end
+    for pool in pools:
+        pool.shutdown(cancel_futures=True)  # waits: a pool that is still closing when Python ends prints a traceback

@@ -14,7 +14,7 @@ from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.build import ModelPaths
-from wmel.experiments.expand import Study
+from wmel.experiments.expand import Study, trainings_of
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, joined_reasons
 from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
@@ -27,6 +27,7 @@ class FolderStore:
     """A folder: `study.json` says what the study is, `cells/` holds rows by cell, `models/` checkpoints by recipe."""
 
     folder: Path
+    is_scratch: bool = False  # whether it is removed once a record is written
     _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # each block is checked once
     _moved: dict[str, str] | None = None
 
@@ -104,16 +105,17 @@ class FolderStore:
         )
 
     def copy_rows(self, store: Store) -> None:
-        """Hold what another store holds, but for its checkpoints; rows of a store in memory are written here."""
+        """Hold what another store holds, the checkpoints of its recipes too; rows in memory are written here."""
         with self.locked():
             if self.exists and not _same_study(self.manifest(), store.manifest()):
                 raise BadInput(f"{self.folder} holds another result ({MANIFEST}): give another folder")
+            copy_models(store, self)
             if isinstance(store, FolderStore):
                 shutil.copytree(store.folder / "cells", self.folder / "cells", dirs_exist_ok=True)
                 shutil.copyfile(store.folder / MANIFEST, self.folder / MANIFEST)
                 return
             assert isinstance(store, MemoryStore)
-            known, paths = store.manifest(), store.paths or ModelPaths(store.models, Path())
+            known, paths = store.manifest(), store.paths or ModelPaths(Path(), Path())
             self.write_manifest(known, anytime=known.anytime)
             for cell in known.cells:
                 for block in store.blocks(cell)[0]:
@@ -262,6 +264,15 @@ class FolderStore:
             write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def copy_models(source: Store, target: Store) -> None:
+    """Copy the checkpoints that the recipes of a store were trained to."""
+    cells: list[Any] = [*source.manifest().cells, *source.manifest().diagnostics]
+    for key in trainings_of(cells):
+        name = source.moved.get(key, key)
+        if (source.models / name).is_dir():
+            shutil.copytree(source.models / name, target.models / name, dirs_exist_ok=True)
 
 
 def _same_study(one: Manifest, other: Manifest) -> bool:

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from wmel.analysis.scorecard import try_metric
@@ -28,6 +29,7 @@ from wmel.experiments.jobs import (
     run_reading,
     share_out,
 )
+from wmel.experiments.same_result import refuse_another
 from wmel.experiments.store import Store, changed_cells, changed_readings, missing_blocks
 
 UNWRITTEN = 2  # blocks in a row that could not be written: the disk is full
@@ -80,7 +82,9 @@ def paths_of(study: Study, store: Store, options: RunOptions) -> ModelPaths:
         from wmel.training.checkpoints import usable_device  # torch is needed only here
 
         usable_device(options.device)
-    return ModelPaths(store.models, study.folder, options.device, study.objects, store.moved)
+    cells: list[Any] = [*study.cells, *study.diagnostics]
+    models = store.models if trainings_of(cells) else Path()  # a store in memory has no folder until it is asked
+    return ModelPaths(models, study.folder, options.device, study.objects, store.moved)
 
 
 def run_study(study: Study, store: Store, options: RunOptions, listener: ProgressListener) -> Summary:
@@ -104,6 +108,8 @@ class _Runner:
             raise BadInput(f"no cell is called like {options.only!r}; cells are called like {like!r}")
         for metric in study.metrics:
             try_metric(metric)
+        if store.exists:
+            refuse_another(store, study)
         paths = paths_of(study, store, options)
         outdated = [*self._unrecognised([*cells, *readings]), *self._changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)

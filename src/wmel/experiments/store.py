@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_fi
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult
 from wmel.experiments.provenance import code_of, differences
+from wmel.files import temporary_folder
 from wmel.machine import versions_in_use
 from wmel.schema import Coverage, EpisodeTable
 
@@ -99,9 +100,8 @@ class Store(Protocol):
 
 @dataclass(eq=False)
 class MemoryStore:
-    """Rows stay in this process."""
+    """Rows stay in this process, and checkpoints in a temporary folder as long as this store does."""
 
-    models: Path  # where recipes are trained
     kept: dict[str, list[StoredBlock]] = field(default_factory=dict)
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
@@ -110,19 +110,14 @@ class MemoryStore:
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
+    _models: Path | None = None
 
-    @classmethod
-    def copy_of(cls, store: Store) -> "MemoryStore":
-        """The rows of another store, without the steps of episodes."""
-        known = store.manifest()
-        copy = cls(store.models, known=known)
-        for cell in known.cells:
-            found = store.blocks(cell)[0]
-            rows = [one.table(one.count, rewards=True) for one in found]
-            copy.kept[cell.key] = [
-                replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
-            ]
-        return copy
+    @property
+    def models(self) -> Path:
+        """Where recipes are trained; the folder is created when it is first needed."""
+        if self._models is None:
+            self._models = temporary_folder("wmel-models-", self)
+        return self._models
 
     def locked(self) -> Any:
         return nullcontext()
