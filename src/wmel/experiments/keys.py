@@ -1,16 +1,17 @@
 """The keys of a study and of the tables in it; those of a part are its settings."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
+from wmel.experiments.beside import check_beside, refuse_taken_names
 from wmel.parts import Registry, nearest
 from wmel.training.data import TRAINING
-from wmel.values import NONE
 
 
 def _episode_seed(seed: int) -> int:
@@ -31,6 +32,9 @@ class Keys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    def refuse_taken_names(self) -> None:
+        """Refuse settings of a part that have the name of a key of the study."""
+
 
 class PartKeys(Keys):
     """A part's name and settings: the part's own constructor says which there are."""
@@ -40,6 +44,22 @@ class PartKeys(Keys):
 
     name: str
     given: bool = False  # a live object, by its name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_beside(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {**data, **check_beside(cls.registry.kind, data.get("name"), data)}
+
+    def refuse_taken_names(self) -> None:
+        if not self.given and self.name is not None and self.model_fields_set - {"name"}:
+            make = self.registry.load(self._registered_name)
+            refuse_taken_names(self.registry.kind, self.name, make, [*self.model_fields_set, *self.settings])
+
+    @property
+    def _registered_name(self) -> str:
+        return self.name
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -51,6 +71,12 @@ class PartKeys(Keys):
         if self.given:
             return {"name": self.name, "given": True, **self.settings}
         return self.registry.spec(self.name, self.settings).key_data
+
+    @property
+    def same_as(self) -> Any:
+        """What two entries share that stand for the same."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields if name not in ("name", "given")}
+        return self.part, fields
 
     @property
     def checked(self) -> None:
@@ -81,7 +107,7 @@ def environment_part(given: str | dict[str, Any] | None) -> dict[str, Any] | Non
 class PlannerKeys(BuiltFromSettings):
     registry = catalog.PLANNERS
 
-    execute: Annotated[Whole | None, BeforeValidator(lambda given: None if given == NONE else given)] = None
+    execute: Whole | None = None
 
 
 class PolicyKeys(PartKeys):
@@ -112,9 +138,16 @@ class DiagnosticKeys(BuiltFromSettings):
 
 
 class PerturbationKeys(PartKeys):
+    registry = catalog.PERTURBATIONS
+
     name: str | None = None  # none: nothing strikes  # pyright: ignore[reportIncompatibleVariableOverride]
     probability: Share = 1.0
     step: Annotated[int, Field(ge=0)] | None = None  # none: sampled by each episode's seed
+
+    @property
+    def _registered_name(self) -> str:
+        assert self.name is not None
+        return self.name if self.settings else catalog.perturbation_data(self.name)["name"]
 
     @property
     def part(self) -> dict[str, Any] | None:
@@ -133,6 +166,10 @@ class PerturbationKeys(PartKeys):
         if data["name"] == "composite":
             return data
         return catalog.PERTURBATIONS.spec(*catalog.name_and_settings(data, "perturbation")).key_data
+
+    @property
+    def same_as(self) -> Any:
+        return self.model_dump()
 
     @property
     def checked(self) -> None:
@@ -156,6 +193,10 @@ class CriterionKeys(Keys):
         _ = self.text
 
     @property
+    def same_as(self) -> Any:
+        return self.text, self.stop
+
+    @property
     def text(self) -> str | None:
         given = self.criterion or self.success
         return None if given is None else str(Criterion.parse(given))
@@ -163,6 +204,8 @@ class CriterionKeys(Keys):
 
 class ModelKeys(PartKeys):
     """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
+
+    registry = catalog.MODELS
 
     checkpoint: str | None = None
     object: str | None = None
@@ -199,6 +242,11 @@ class ModelKeys(PartKeys):
             raise ValueError("checkpoints are epochs to train for: leave out epochs")
         return self
 
+    def refuse_taken_names(self) -> None:
+        if self.trainer is not None:
+            given, make = [*self.model_fields_set, *self.settings], catalog.TRAINERS.load(self.trainer)
+            refuse_taken_names("trainer", self.trainer, make, given, type(self).model_fields)
+
     @property
     def epochs_kept(self) -> list[int] | None:
         """Epochs at which a model that is fitted is kept: each is a training of its own."""
@@ -211,9 +259,16 @@ class ModelKeys(PartKeys):
         given = {name: value for name, value in self.settings.items() if name != "checkpoints" or not self.epochs_kept}
         if "seed" in given:
             raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
-        spec = catalog.TRAINERS.spec(self.trainer, {**given, **more, "seed": seed})
+        has_seed = "seed" in catalog.TRAINERS.settings_of(self.trainer)
+        if not has_seed and len(self.seeds or ()) > 1:
+            raise BadInput(
+                f"trainer '{self.trainer}' has no setting 'seed', so that its trainings would be the same: give one "
+                f"seed or none, got seeds = {self.seeds}"
+            )
+        seeded = {"seed": seed} if has_seed else {}
+        spec = catalog.TRAINERS.spec(self.trainer, {**given, **more, **seeded})
         spec.build()  # settings that contradict each other are refused
-        return {**spec.key_data, "seed": seed}
+        return {**spec.key_data, **seeded}
 
     @property
     def checked(self) -> None:
