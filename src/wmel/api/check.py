@@ -5,7 +5,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.api import options as o
-from wmel.api.given import refuse_no_part
+from wmel.api.objects import refuse_no_part
 from wmel.api.verbs import verb
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry

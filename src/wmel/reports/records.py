@@ -40,7 +40,18 @@ from wmel.reports.json_envelope import (
 from wmel.schema import Run, SweepPoint
 
 _ABSENT = object()
-NULLABLE = ("layout", "planner", "objective", "evaluations", "execute", "perturbation", "init", "success")
+NULLABLE = (
+    "layout",
+    "model",
+    "weights",
+    "planner",
+    "objective",
+    "evaluations",
+    "execute",
+    "perturbation",
+    "init",
+    "success",
+)
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 
 
