@@ -115,3 +115,15 @@ def test_a_swept_length_of_episodes_is_not_in_the_headline():
 def test_a_swept_share_of_episodes_is_not_in_the_headline():
     headline = swept({"perturbation.probability": [0.5, 1]}, perturbation="drop-next-2", episodes=1, horizon=5).lines[0]
     assert "drop-next" in headline and "%" not in headline
+
+
+def test_settings_of_the_environments_own_objective_are_given_and_swept():
+    how = {"environment": "dmc_cartpole", "policy": "cem", "episodes": 1, "horizon": 2, "quiet": True}
+    pytest.importorskip("dm_control")
+    made = wmel.run(**how, settings={**CEM, "objective.action_weight": 3})
+    assert made.record.metadata.objective["action_weight"] == 3
+    assert made.record.metadata.objective["name"] == wmel.environment("dmc_cartpole").spec.objectives[0]
+    found = wmel.sweep(**how, settings=CEM, sweep={"objective.action_weight": "0,1"})
+    assert [row["action_weight"] for row in found.rows] == [0, 1]
+    with pytest.raises(BadInput, match="objective"):
+        wmel.run("dmc_cartpole", "random", settings={"objective.action_weight": 3})

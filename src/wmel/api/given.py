@@ -13,6 +13,7 @@ from wmel.api.verbs import setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.errors import BadInput
 from wmel.experiments.beside import BESIDE, check_beside, refuse_taken_names
+from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.spec import parse_study
@@ -97,6 +98,15 @@ class Given:
         chosen = {**own, **values, **parsed, **extra}
         self.by_preset[kind] = usual.keys() - chosen.keys()
         return {"name": name, **usual, **chosen}
+
+    def objectives(self, objective: Any, environment: Mapping[str, Any], *, is_swept: bool = False) -> list[Any]:
+        """What scores plans, as entries: none for the environment's own, unless settings of it are given or swept."""
+        if objective is None and not self.settings["objective"] and not is_swept:
+            return []
+        if objective is None:
+            world = self.objects[environment["name"]] if environment.get("given") else named_environment(environment)
+            objective = world.spec.objectives[0]
+        return [self.part("objective", objective)]
 
     def beside(self, kind: str, name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a part that were given to the verb, with those given as `settings`."""

@@ -79,13 +79,9 @@ def sweep(
     record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
     swept = _swept(sweep, plan_horizons)
-    data = {
-        "name": "sweep",
-        "oracle": False,
-        "floor": False,
-        **task_data(given, environment, options),
-        **arm_data(given, policy, model, options["objective"]),
-    }
+    task, scored = task_data(given, environment, options), any(kind == "objective" for kind, *_ in swept.values())
+    arm = arm_data(given, policy, model, options["objective"], task["environments"][0], sweeps_objective=scored)
+    data = {"name": "sweep", "oracle": False, "floor": False, **task, **arm}
     _spread(data, swept, given)
     stored = {"name": "sweep", "swept": list(swept), "epsilon": epsilon}
     write = partial(write_files, record=record_file, markdown=markdown)

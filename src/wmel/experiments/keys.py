@@ -32,9 +32,6 @@ class Keys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    def refuse_taken_names(self) -> None:
-        """Refuse settings of a part that have the name of a key of the study."""
-
 
 class PartKeys(Keys):
     """A part's name and settings: the part's own constructor says which there are."""
@@ -53,6 +50,7 @@ class PartKeys(Keys):
         return {**data, **check_beside(cls.registry.kind, data.get("name"), data)}
 
     def refuse_taken_names(self) -> None:
+        """Refuse settings of the part that have the name of a key of the study."""
         if not self.given and self.name is not None and self.model_fields_set - {"name"}:
             make = self.registry.load(self._registered_name)
             refuse_taken_names(self.registry.kind, self.name, make, [*self.model_fields_set, *self.settings])
@@ -261,10 +259,7 @@ class ModelKeys(PartKeys):
             raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
         has_seed = "seed" in catalog.TRAINERS.settings_of(self.trainer)
         if not has_seed and len(self.seeds or ()) > 1:
-            raise BadInput(
-                f"trainer '{self.trainer}' has no setting 'seed', so that its trainings would be the same: give one "
-                f"seed or none, got seeds = {self.seeds}"
-            )
+            raise BadInput(f"trainer '{self.trainer}' has no setting 'seed': give one seed or none, got {self.seeds}")
         seeded = {"seed": seed} if has_seed else {}
         spec = catalog.TRAINERS.spec(self.trainer, {**given, **more, **seeded})
         spec.build()  # settings that contradict each other are refused

@@ -23,6 +23,7 @@ from wmel.experiments.keys import (
     Keys,
     ModelKeys,
     ObjectiveKeys,
+    PartKeys,
     PerturbationKeys,
     PlannerKeys,
     PolicyKeys,
@@ -150,7 +151,8 @@ def parse_study(
         _tried(place_words(where, "metrics"), lambda named=named: metric(named))
     for name, entries in lists.items():
         for entry in entries:
-            _tried(place_words(where, entry.place), entry.keys.refuse_taken_names)
+            if isinstance(entry.keys, PartKeys):
+                _tried(place_words(where, entry.place), entry.keys.refuse_taken_names)
             _tried(place_words(where, entry.place), lambda entry=entry: entry.keys.checked)
         if name != "models":  # those have names of their own
             _refuse_equal(entries, where)
