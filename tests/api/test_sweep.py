@@ -1,12 +1,16 @@
 """A sweep of any settings is sorted, recorded, described and drawn."""
 
+from dataclasses import replace
+
 import pytest
 
 import wmel
 from tests.experiments.plain_planner import Plain
 from tests.experiments.swept_parts import Near, corridor
 from wmel.errors import BadInput
+from wmel.reports.records import recorded_sweep, sweep_record
 from wmel.reports.terminal import sweep_lines
+from wmel.schema import SweepPoint
 
 PARTS = "tests.experiments.swept_parts"
 CEM = {"planner.candidates": 4, "planner.iterations": 1, "planner.plan_horizon": 3}
@@ -57,7 +61,7 @@ def test_what_is_swept_is_not_in_the_headline(sweep, words):
 
 
 LIVE = {  # kind -> a live part of it, and a setting to sweep
-    "planner": ({"policy": Plain()}, "draws"),
+    "planner": ({"policy": Plain()}, "candidates"),
     "environment": ({"environment": corridor()}, "length"),
     "objective": ({"objective": Near(wmel.environment("maze_toy"))}, "weight"),
     "perturbation": ({"perturbation": wmel.perturbation("composite:drop-next-2+hold-last-1")}, "k"),
@@ -71,7 +75,7 @@ def test_an_object_has_its_settings_and_none_is_swept(kind, name):
     setting = known if name == "setting" else name
     with pytest.raises(BadInput) as refused:
         wmel.sweep(**{"policy": "cem", **part}, sweep={f"{kind}.{setting}": [1, 2]}, episodes=1, quiet=True)
-    assert kind in str(refused.value) and setting in str(refused.value)
+    assert f"the {kind} is an object, which has its settings: leave out {setting}" in str(refused.value)
 
 
 def test_a_sweep_overrides_what_comes_from_the_preset():
@@ -127,3 +131,14 @@ def test_settings_of_the_environments_own_objective_are_given_and_swept():
     assert [row["action_weight"] for row in found.rows] == [0, 1]
     with pytest.raises(BadInput, match="objective"):
         wmel.run("dmc_cartpole", "random", settings={"objective.action_weight": 3})
+
+
+def test_a_swept_model_is_not_in_the_headline():
+    points = swept({"planner.elites": [1, 2]}, horizon=3).points
+    runs = [
+        replace(one.run, policy_settings={**one.run.policy_settings, "model": f"m{n}"}) for n, one in enumerate(points)
+    ]
+    named = [SweepPoint({"rollout": word}, run) for word, run in zip(("latent", "decoded"), runs, strict=True)]
+    record = sweep_record(named, epsilon=0.01)
+    assert record.metadata.model is None
+    assert "model:" not in sweep_lines(record, recorded_sweep(record))[0]

@@ -49,7 +49,7 @@ BAD = {  # what -> study, its place, the offending word
     "a constructor raises": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = 0', "planners[1]", "foreign.py"),
     "the type of a default": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = "x"', "planners[1]", "'x'"),
     "equal values of a sweep": (
-        f'{MAZE}[[planners]]\nname = "cem"\nelites = {{sweep = [5, 5]}}', "planners[1].elites.sweep", "5"
+        f'{MAZE}[[planners]]\nname = "cem"\nelites = {{sweep = [5, 5]}}', "planners[1]", "elites = 5"
     ),
     "values of a sweep that come to the same": (
         f'{MAZE}[[planners]]\nname = "cem"\nelites = {{sweep = ["none", "None"]}}', "planners[1]", "'None'"

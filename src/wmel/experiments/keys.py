@@ -73,8 +73,7 @@ class PartKeys(Keys):
     @property
     def same_as(self) -> Any:
         """What two entries share that stand for the same."""
-        fields = {name: getattr(self, name) for name in type(self).model_fields if name not in ("name", "given")}
-        return self.part, fields
+        return self.part, [getattr(self, name) for name in type(self).model_fields if name not in ("name", "given")]
 
     @property
     def checked(self) -> None:

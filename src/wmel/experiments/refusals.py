@@ -48,8 +48,8 @@ def refusal(kind: type[Keys], error: Mapping[str, Any], path: Path | None, place
         known = [*kind.model_fields, *(lists if kind is StudyKeys else ())]
         return f"{at}{table} has no key '{keys[-1]}';{nearest(keys[-1], known)}"
     if error["type"] == "missing":
-        has_names = issubclass(kind, PartKeys) and kind is not ModelKeys
-        return f"{at}{table} needs a {keys[-1]}{';' + nearest('', kind.registry.parts) if has_names else ''}"
+        names = f";{nearest('', kind.registry.parts)}" if issubclass(kind, PartKeys) and kind is not ModelKeys else ""
+        return f"{at}{table} needs a {keys[-1]}{names}"
     if error["type"] == "value_error":
         place = ".".join([*([place] if path is not None and place else []), *keys])
         return f"{file}{place}{': ' if place else ''}{error['msg'].removeprefix('Value error, ')}"

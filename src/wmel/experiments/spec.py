@@ -1,5 +1,6 @@
 """A study as data: TOML or a dict read, swept settings spread out, every key checked and named where it is wrong."""
 
+import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -188,12 +189,13 @@ def _label_keys(entry: StudyEntry) -> list[str]:
 
 def _refuse_equal(entries: list[StudyEntry], where: Path | None) -> None:
     """Refuse two entries of a list that stand for the same."""
-    for number, entry in enumerate(entries):
-        for other in entries[:number]:
-            if entry.keys.same_as == other.keys.same_as:
-                at = ", ".join(f"{key} = {value!r}" for key, value in entry.swept.items())
-                same = f"is the same as {other.place}" if entry.place != other.place else f"sweeps {at} twice"
-                raise BadInput(f"{place_words(where, entry.place)}{entry.place} {same}: leave one out")
+    found: dict[str, StudyEntry] = {}
+    for entry in entries:
+        other = found.setdefault(json.dumps(entry.keys.same_as, sort_keys=True, default=repr), entry)
+        if other is not entry:
+            at = ", ".join(f"{key} = {value!r}" for key, value in entry.swept.items())
+            same = f"the same as {other.place}" if entry.place != other.place else f"{at} is swept twice"
+            raise BadInput(f"{place_words(where, entry.place)}{same}: leave one out")
 
 
 def _act_by_themselves(models: list[StudyEntry]) -> bool:
@@ -249,10 +251,6 @@ def _spread(entry: dict[str, Any], path: Path | None, place: str) -> Iterator[tu
             )
         if key == "name":
             raise BadInput(f"{place_words(path, f'{place}.name')}a name is not swept; write one entry for each")
-        twice = [value for number, value in enumerate(values) if value in values[:number]]
-        if twice:
-            words = f"the values of {key} must differ, and {shown(twice[0])} is given twice"
-            raise BadInput(f"{place_words(path, f'{place}.{key}.sweep')}{words}")
     if prod(len(values) for values in swept.values()) > MOST:
         raise BadInput(f"{place_words(path, place)}its sweeps stand for more than {MOST:,} entries")
     for chosen in product(*swept.values()):
