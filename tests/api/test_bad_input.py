@@ -17,7 +17,8 @@ BAD = {  # what -> call, the offending word
     "too many values": (lambda: wmel.Serial(1, 2), "Serial"),
     "a setting as a parameter of a verb": (lambda: wmel.run(policy="cem", smoothing=0), '"planner.smoothing": 0'),
     "a keyword and a setting that are one": (
-        lambda: wmel.run(policy="cem", elites=4, settings={"planner.elites": 5}), "given twice: 5 and 4"
+        lambda: wmel.run(policy="cem", elites=4, settings={"planner.elites": 5}),
+        "planner 'cem': elites is given twice: 5 and 4",
     ),
     "an element given twice": (
         lambda: wmel.run(policy={"name": "cem", "elites": 3}, elites=4), "planner 'cem': elites is given twice: 3 and 4"

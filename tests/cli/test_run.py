@@ -58,7 +58,7 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--episodes", "-5"], "episodes: must be above 0, got -5"),
         (["--episodes", "2.5"], "'2.5'"),
         (["--episodes", "many"], "'many'"),
-        (["--episodes", "100001"], "less than or equal to 100000, got 100001"),
+        (["--episodes", "100001"], "must be at most 100000, got 100001"),
         (["--horizon", "0"], "horizon: must be above 0, got 0"),
         (["--plan-horizon", "0"], "plan_horizon must be a whole number of at least 1, got 0"),
         (["--candidates", "-1"], "candidates must be a whole number of at least 1, got -1"),

@@ -10,9 +10,10 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
-from wmel.api.given import Given, given_twice, has_its_settings, perturbation_entry, seeds_of
+from wmel.api.given import Given, has_its_settings, perturbation_entry, seeds_of
 from wmel.api.objects import refuse_no_part
 from wmel.api.progress import note, progress_listener
+from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES

@@ -9,7 +9,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.api.objects import describe_environment, readable_settings, refuse_no_part
-from wmel.api.verbs import setting_pairs
+from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.errors import BadInput
 from wmel.experiments.beside import BESIDE, check_beside, refuse_taken_names
@@ -61,7 +61,7 @@ class Given:
                 if value is None:
                     continue
                 if name in found[kind]:
-                    raise BadInput(f"{kind}.{name} is given twice: {found[kind][name]!r} and {value!r}")
+                    raise BadInput(given_twice(kind, None, name, found[kind][name], value))
                 found[kind][name] = value
         return cls(found, preset_settings(preset))
 
@@ -198,11 +198,6 @@ class Given:
         for kind, settings in self.settings.items():
             if settings and kind not in self.used | set(used_elsewhere):
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: {way_out}")
-
-
-def given_twice(kind: str, name: str, key: str, one: Any, other: Any) -> str:
-    """Why a setting is refused that has two values."""
-    return f"{kind} '{name}': {key} is given twice: {one} and {other}"
 
 
 def has_its_settings(kind: str, name: str) -> str:

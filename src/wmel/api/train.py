@@ -8,9 +8,9 @@ from typing import Annotated, Any, Unpack
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
-from wmel.api.given import Given, given_twice, has_its_settings
+from wmel.api.given import Given, has_its_settings
 from wmel.api.objects import refuse_no_part
-from wmel.api.verbs import verb
+from wmel.api.verbs import given_twice, verb
 from wmel.contract.trainer import LearnsFromStored
 from wmel.errors import BadInput, needing
 from wmel.parts import able, name_and_settings
