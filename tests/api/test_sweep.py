@@ -81,7 +81,7 @@ def test_an_object_has_its_settings_and_none_is_swept(kind, name):
 def test_a_sweep_overrides_what_comes_from_the_preset():
     result = wmel.sweep(policy="cem", preset="paper", plan_horizons=[2, 3], episodes=1, horizon=3, quiet=True)
     assert [row["plan_horizon"] for row in result.rows] == [2, 3]
-    with pytest.raises(BadInput, match="given, 4, and swept"):
+    with pytest.raises(BadInput, match="given and swept: leave out 4"):
         wmel.sweep(policy="cem", preset="paper", plan_horizons=[2, 3], settings={"planner.plan_horizon": 4})
 
 

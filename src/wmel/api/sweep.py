@@ -192,7 +192,7 @@ def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]
         if entry.get("given") and name not in BESIDE.get(kind, ()):
             raise BadInput(has_its_settings(kind, name))
         if name in entry and name not in given.by_preset.get(kind, ()):
-            raise BadInput(f"{key} is given, {entry[name]!r}, and swept: give one")
+            raise BadInput(f"{key} is given and swept: leave out {entry[name]!r}, or the sweep")
         parsed = [_value(kind, entry.get("name"), name, one) for one in values]
         if any(one in parsed[:number] for number, one in enumerate(parsed)):
             raise BadInput(f"the values of {key} must differ, got {', '.join(map(str, values))}")
