@@ -35,7 +35,7 @@ def place_words(path: Path | None, place: str) -> str:
 
 def shown(value: Any) -> str:
     """A value that is refused, cut where it is long."""
-    return repr(value)[:80]
+    return f"{value!r:.80}"
 
 
 def refusal(kind: type[Keys], error: Mapping[str, Any], path: Path | None, place: str, lists: Sequence[str]) -> str:
