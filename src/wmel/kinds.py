@@ -17,6 +17,17 @@ METHODS: Mapping[str, tuple[str, ...]] = {  # methods and attributes; of an obje
     "diagnostic": ("read", "check", "describe"),
     "trainer": ("train", "resolve", "blank", "model", "check", "forecast"),
 }
+SIGNS: Mapping[str, tuple[str, ...]] = {  # by which a class or an object is known to be of a kind, the first that fits
+    "environment": ("spec", "reset", "step"),
+    "planner": ("plan",),
+    "policy": ("act",),
+    "perturbation": ("strike",),
+    "trainer": ("train",),
+    "diagnostic": ("read",),
+    "objective": ("costs",),
+}
+MODELS = (("encode", "step"), ("encode", "rollout"))  # what a model has, one way or the other
+FIRST_OF_METRIC = "table"  # what a metric is a function of
 
 
 def lacking_methods(kind: str, part: Any) -> list[str]:
@@ -27,7 +38,8 @@ def lacking_methods(kind: str, part: Any) -> list[str]:
 def refuse_no_part(kind: str, given: Any) -> None:
     """Refuse an object that has not the methods of its kind."""
     if isinstance(given, type):
-        raise BadInput(f"{given.__name__} is a class, and a {kind} is an object: make one of it")
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise BadInput(f"{given.__name__} is a class, and {article} {kind} is an object: make one of it")
     lacking = lacking_methods(kind, given)
     if lacking:
         raise BadInput(f"{given!r:.80} is no {kind}: give a name, {{name, **settings}} or an object with {lacking[0]}")
@@ -47,10 +59,32 @@ def refuse_other_class(kind: str, name: str, make: Any) -> None:
         raise _is_no(kind, name, make, lacking, make)
 
 
-def kind_like(attributes: set[str]) -> str | None:
-    """The kind of which most is among some attributes; None where nothing is."""
-    shares = {kind: len(attributes.intersection(names)) / len(names) for kind, names in METHODS.items()}
-    return max(shares, key=lambda kind: shares[kind]) if any(shares.values()) else None
+def kind_of(thing: Any) -> str | None:
+    """The kind that a class, a function or an object belongs to, by its methods; None where nothing tells it."""
+    if any(all(hasattr(thing, name) for name in names) for names in MODELS):
+        return "model"
+    for kind, names in SIGNS.items():
+        if all(hasattr(thing, name) for name in names):
+            return kind
+    if inspect.isfunction(thing):
+        made = thing.__annotations__.get("return")
+        if isinstance(made, type) and kind_of(made) is not None:
+            return kind_of(made)
+        return "metric" if _is_of_table(thing) else "model" if _count_needed(thing) == 2 else None  # dynamics
+    kind = thing if isinstance(thing, type) else type(thing)
+    call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
+    return None if call is None else "metric" if _is_of_table(call) else "executor"
+
+
+def _is_of_table(function: Any) -> bool:
+    """Whether the first parameter of a function is the table of episodes, as that of a metric is."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    return names[:1] == [FIRST_OF_METRIC]
+
+
+def _count_needed(function: Any) -> int:
+    """How many parameters have no default."""
+    return sum(one.default is one.empty for one in inspect.signature(function).parameters.values())
 
 
 def place_of_definition(make: Any) -> str:

@@ -53,6 +53,7 @@ __all__ = [
     "setting",
     "settings_of",
     "takes",
+    "with_article",
 ]
 
 
@@ -166,7 +167,7 @@ class Registry:
     def load(self, name: str) -> Any:
         """The object a name stands for; `package.module:object` stands for itself."""
         if not isinstance(name, str):
-            raise BadInput(f"{_article(self.kind)} {self.kind} is chosen by its name, got {name!r}")
+            raise BadInput(f"{with_article(self.kind)} is chosen by its name, got {name!r}")
         if name in self.built_in:
             return self.built_in[name].load()
         if ":" in name and not name.startswith(self._families):
@@ -246,8 +247,9 @@ def import_object(target: str) -> Any:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
 
 
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
+def with_article(word: str) -> str:
+    """A noun with its indefinite article."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 @functools.cache
@@ -273,5 +275,5 @@ def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
     if isinstance(given, str):
         return given, {}
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise BadInput(f"a {kind} is a name, or a table with a name and settings; got {given!r}")
+        raise BadInput(f"{with_article(kind)} is a name, or a table with a name and settings; got {given!r}")
     return given["name"], {key: value for key, value in given.items() if key != "name"}

@@ -140,7 +140,10 @@ def takes(make: Any, name: str) -> bool:
 def check_settings(part: Any) -> None:
     """Check a dataclass made of settings, in its `__post_init__`; values are stored as the part takes them."""
     for one in settings_of(type(part)).values():
-        value = one.checked(getattr(part, one.name))
+        try:
+            value = one.checked(getattr(part, one.name))
+        except BadInput as error:
+            raise BadInput(f"{type(part).__name__}: {error}") from None
         object.__setattr__(part, one.name, value)
 
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import wmel
+from tests.experiments.swept_parts import Executing
 from wmel import catalog
 from wmel.api.given import Given
 from wmel.errors import BadInput, WmelError
+from wmel.parts import Part
 
 BAD = {  # what -> call, the offending word
     "an unknown setting of a planner": (lambda: wmel.CEM(elits=8), "did you mean 'elites'?"),
@@ -15,8 +17,36 @@ BAD = {  # what -> call, the offending word
     "too many values": (lambda: wmel.Serial(1, 2), "Serial"),
     "a setting as a parameter of a verb": (lambda: wmel.run(policy="cem", smoothing=0), '"planner.smoothing": 0'),
     "a keyword and a setting that are one": (
-        lambda: wmel.run(policy="cem", elites=4, settings={"planner.elites": 5}), "given twice: 5 and 4"
+        lambda: wmel.run(policy="cem", elites=4, settings={"planner.elites": 5}),
+        "planner 'cem': elites is given twice: 5 and 4",
     ),
+    "an element given twice": (
+        lambda: wmel.run(policy={"name": "cem", "elites": 3}, elites=4), "planner 'cem': elites is given twice: 3 and 4"
+    ),
+    "a strength given twice": (
+        lambda: wmel.run(perturbation="drop-next-5", settings={"perturbation.k": 4}),
+        "perturbation 'drop-next': k is given twice: 5 and 4",
+    ),
+    "a share given twice": (
+        lambda: wmel.run(perturbation="drop-next-5", perturb_prob=0.5, settings={"perturbation.probability": 1}),
+        "perturbation 'drop-next': probability is given twice: 0.5 and 1",
+    ),
+    "steps of a metric given twice": (
+        lambda: wmel.run(metrics=["success@5"], settings={"metric.steps": 4}),
+        "metric 'success@': steps is given twice: 5 and 4",
+    ),
+    "samples of a diagnostic given twice": (
+        lambda: wmel.esnr("maze_toy", "oracle", samples=4, settings={"diagnostic.samples": 8}),
+        "diagnostic 'esnr': samples is given twice: 4 and 8",
+    ),
+    "a planner's text for a number": (lambda: wmel.CEM(elites="3"), "CEM: elites"),
+    "no workers": (lambda: wmel.Processes(workers=0), "Processes: workers"),
+    "nothing is executed": (
+        lambda: wmel.run(policy="cem", execute=0),
+        "planner 'cem': execute must be a whole number of at least 1, or none, got 0",
+    ),
+    "a class for an executor": (lambda: wmel.run(executor=wmel.Serial), "an executor is an object"),
+    "a live planner's own execute": (lambda: wmel.run(policy=Executing()), "'execute' has the name of a key"),
     "seeds that are no numbers": (lambda: wmel.run(seeds="0,x"), "'0,x'"),
     "a layout that is not there": (lambda: wmel.run(layout="absent.txt"), "absent.txt"),
     "a gap in one file": (lambda: wmel.cpg("maze_toy", {"m": _still}, output="gap.json"), "gap.json"),
@@ -151,3 +181,11 @@ def test_a_trainer_is_a_table_or_an_object(tmp_path):
 def test_a_sweep_of_horizons_runs_as_long_as_the_environment_allows(maze):
     (point,) = wmel.horizon_sweep(maze, lambda h: wmel.policy("random", maze), [3], episodes_per_point=1)
     assert point.run.horizon == maze.spec.max_steps and np.all(point.run.table["steps"] <= maze.spec.max_steps)
+
+
+def test_an_environment_with_settings_of_its_own_runs_as_it_was_made(monkeypatch):
+    offered = {"room": Part("tests.experiments.swept_parts:Room", "", "a plugin")}
+    monkeypatch.setattr("wmel.parts._plugins", lambda group: offered if group == "wmel.environments" else {})
+    world = wmel.environment("room", length=6)
+    found = wmel.run(world, "cem", episodes=1, horizon=8, quiet=True)
+    assert found.record.metadata.layout == "S....G"

@@ -1,9 +1,16 @@
 """A sweep of any settings is sorted, recorded, described and drawn."""
 
+from dataclasses import replace
+
 import pytest
 
 import wmel
+from tests.experiments.plain_planner import Plain
+from tests.experiments.swept_parts import Near, corridor
+from wmel.errors import BadInput
+from wmel.reports.records import recorded_sweep, sweep_record
 from wmel.reports.terminal import sweep_lines
+from wmel.schema import SweepPoint
 
 PARTS = "tests.experiments.swept_parts"
 CEM = {"planner.candidates": 4, "planner.iterations": 1, "planner.plan_horizon": 3}
@@ -51,3 +58,87 @@ def test_what_is_swept_is_not_in_the_headline(sweep, words):
     headline, *_ = sweep_lines(result.record, result.sweep)
     assert words not in headline
     assert next(iter(sweep)).partition(".")[2] not in result.record.metadata.planner
+
+
+LIVE = {  # kind -> a live part of it, and a setting to sweep
+    "planner": ({"policy": Plain()}, "candidates"),
+    "environment": ({"environment": corridor()}, "length"),
+    "objective": ({"objective": Near(wmel.environment("maze_toy"))}, "weight"),
+    "perturbation": ({"perturbation": wmel.perturbation("composite:drop-next-2+hold-last-1")}, "k"),
+}
+
+
+@pytest.mark.parametrize("kind", LIVE)
+@pytest.mark.parametrize("name", ["setting", "unknown"])
+def test_an_object_has_its_settings_and_none_is_swept(kind, name):
+    part, known = LIVE[kind]
+    setting = known if name == "setting" else name
+    with pytest.raises(BadInput) as refused:
+        wmel.sweep(**{"policy": "cem", **part}, sweep={f"{kind}.{setting}": [1, 2]}, episodes=1, quiet=True)
+    assert f"the {kind} is an object, which has its settings: leave out {setting}" in str(refused.value)
+
+
+def test_a_sweep_overrides_what_comes_from_the_preset():
+    result = wmel.sweep(policy="cem", preset="paper", plan_horizons=[2, 3], episodes=1, horizon=3, quiet=True)
+    assert [row["plan_horizon"] for row in result.rows] == [2, 3]
+    with pytest.raises(BadInput, match="given and swept: leave out 4"):
+        wmel.sweep(policy="cem", preset="paper", plan_horizons=[2, 3], settings={"planner.plan_horizon": 4})
+
+
+def test_a_setting_with_the_name_of_a_column_is_qualified(tmp_path):
+    result = swept({"planner.steps": [1, 2]}, None, f"{PARTS}:Stepped", horizon=5, output=tmp_path / "s.json")
+    for one in (result, wmel.load(tmp_path / "s.json")):
+        assert one.table["planner.steps"].to_list() == [1, 2] and "steps" in one.table.columns
+        assert "planner.steps" in str(one)
+        assert [point.swept for point in one.record.points] == [{"planner.steps": 1}, {"planner.steps": 2}]
+
+
+@pytest.mark.parametrize("values", ["1,01", ["1", 1], ["none", None]])
+def test_values_are_parsed_before_they_are_compared(values):
+    with pytest.raises(BadInput, match=r"planner\.elites must differ"):
+        swept({"planner.elites": values})
+
+
+def test_how_often_and_when_a_perturbation_strikes_is_swept():
+    sweep = {"perturbation.probability": "0.5,1", "perturbation.step": "1,4"}
+    result = swept(sweep, perturbation="drop-next-2", episodes=1, horizon=5)
+    assert [list(point.swept.values()) for point in result.points] == [[0.5, 1], [0.5, 4], [1, 1], [1, 4]]
+    assert (
+        swept({"perturbation.probability": "0.5,1"}, episodes=1, horizon=5).rows[0]["perturbation_probability"] == 0.5
+    )
+    with pytest.raises(BadInput, match=r"perturbation 'drop-next': probability must be .* got 2"):
+        swept({"perturbation.probability": "0.5,2"}, perturbation="drop-next-2")
+
+
+def test_a_swept_length_of_episodes_is_not_in_the_headline():
+    headline = swept({"environment.max_steps": [4, 6]}).lines[0]
+    assert "per point" in headline and "at most" not in headline
+    assert "at most 3 steps" in swept({"environment.max_steps": [4, 6]}, horizon=3).lines[0]
+
+
+def test_a_swept_share_of_episodes_is_not_in_the_headline():
+    headline = swept({"perturbation.probability": [0.5, 1]}, perturbation="drop-next-2", episodes=1, horizon=5).lines[0]
+    assert "drop-next" in headline and "%" not in headline
+
+
+def test_settings_of_the_environments_own_objective_are_given_and_swept():
+    how = {"environment": "dmc_cartpole", "policy": "cem", "episodes": 1, "horizon": 2, "quiet": True}
+    pytest.importorskip("dm_control")
+    made = wmel.run(**how, settings={**CEM, "objective.action_weight": 3})
+    assert made.record.metadata.objective["action_weight"] == 3
+    assert made.record.metadata.objective["name"] == wmel.environment("dmc_cartpole").spec.objectives[0]
+    found = wmel.sweep(**how, settings=CEM, sweep={"objective.action_weight": "0,1"})
+    assert [row["action_weight"] for row in found.rows] == [0, 1]
+    with pytest.raises(BadInput, match="objective"):
+        wmel.run("dmc_cartpole", "random", settings={"objective.action_weight": 3})
+
+
+def test_a_swept_model_is_not_in_the_headline():
+    points = swept({"planner.elites": [1, 2]}, horizon=3).points
+    runs = [
+        replace(one.run, policy_settings={**one.run.policy_settings, "model": f"m{n}"}) for n, one in enumerate(points)
+    ]
+    named = [SweepPoint({"rollout": word}, run) for word, run in zip(("latent", "decoded"), runs, strict=True)]
+    record = sweep_record(named, epsilon=0.01)
+    assert record.metadata.model is None
+    assert "model:" not in sweep_lines(record, recorded_sweep(record))[0]

@@ -56,8 +56,8 @@ def test_a_bad_setting_is_refused_alike_everywhere(wmel_command, tmp_path, name,
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--elites 4 --set planner.elites=8", "planner.elites is given twice"),
-        ("--set planner.elites=4 --set planner.elites=8", "planner.elites is given twice"),
+        ("--elites 4 --set planner.elites=8", "planner 'cem': elites is given twice: 8 and 4"),
+        ("--set planner.elites=4 --set planner.elites=8", "planner.elites is given twice: 4 and 8"),
         ("--execute 1 --set planner.execute=2", "planner.execute is given twice"),
         ("--set elites=4", "KIND.NAME"),
         ("--set planner.elites", "KIND.NAME=VALUE"),

@@ -1,3 +1,7 @@
+import json
+
+import pytest
+
 from wmel.catalog import CATALOGUE
 
 
@@ -18,3 +22,35 @@ def test_one_kind_can_be_asked_for(wmel_command):
 def test_an_unknown_kind_is_one_clear_line(wmel_command):
     done = wmel_command("list", "plans")
     assert done.returncode == 2 and "did you mean 'planners'? kinds: environments, policies, planners" in done.stderr
+
+
+def test_presets_are_listed_beside_the_parts(wmel_command):
+    for words in (["list"], ["list", "presets"]):
+        done = wmel_command(*words)
+        assert "\npresets\n" in done.stdout and "paper" in done.stdout
+    assert json.loads(wmel_command("list", "presets", "--json").stdout)["presets"]["paper"]["cem"]["candidates"] == 24
+
+
+def test_what_is_written_with_a_part_is_explained_with_it(wmel_command):
+    assert "execute" in wmel_command("list", "cem").stdout
+    assert json.loads(wmel_command("list", "drop-next", "--json").stdout)["settings"]["probability"]["default"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("wmel.analysis.metrics:success_rate", "metric"),
+        ("wmel.objectives:GoalDistance", "objective"),
+        ("wmel.diagnostics.prediction_error:PredictionErrorDiagnostic", "diagnostic"),
+        ("wmel.training.mlp:MLPTrainer", "trainer"),
+        ("wmel.models.oracle:Oracle", "model"),
+        ("wmel.experiments.executors:Processes", "executor"),
+        ("wmel.environments.grids:maze_toy", "environment"),
+        ("wmel.planners.cem:CEM", "planner"),
+        ("tests.experiments.swept_parts:March", "policy"),
+        ("tests.experiments.still:dynamics", "model"),
+    ],
+)
+def test_an_object_is_listed_as_what_it_is(wmel_command, name, kind):
+    done = wmel_command("list", name)
+    assert done.returncode == 0 and done.stdout.startswith(f"{name}: {kind}, ")

@@ -73,3 +73,26 @@ class Unreadable(Lengths):
 
     def read(self, *parts, **how):
         raise RuntimeError("nothing to read")
+
+
+class Stepped(Plain):
+    """A planner whose setting has the name of a column of the summary."""
+
+    def __init__(self, plan_horizon: int = 3, steps: int = 1):
+        super().__init__(plan_horizon, 4)
+        self.steps = steps
+
+
+class Executing(Plain):
+    """A planner whose setting has the name of one of the arm's."""
+
+    def __init__(self, plan_horizon: int = 3, execute: int = 1):
+        super().__init__(plan_horizon, 4)
+        self.execute = execute
+
+
+class Room(GridWorld):
+    """A grid world made with a setting of its own."""
+
+    def __init__(self, length: int = 5):
+        super().__init__("room", Layout.parse("S" + "." * (length - 2) + "G"), 20)

@@ -20,6 +20,18 @@ class Draws:
 
 class Dated(Draws):
     def __init__(self, since=None): ...
+class Executing(Draws):
+    def __init__(self, execute=3): ...
+class Struck:
+    def __init__(self, step=3): ...
+    def strike(self): ...
+class Read:
+    def __init__(self, objective="x"): ...
+    def read(self): ...
+class Seedless:
+    checkpoint_updates = ()
+    def __init__(self, rate: float = 0.1, policy: str = "x"): ...
+    def train(self, environment, folder, listener): ...
 """
 PERTURBED = f"{MAZE}\n[[perturbations]]\n"
 BAD = {  # what -> study, its place, the offending word
@@ -41,6 +53,40 @@ BAD = {  # what -> study, its place, the offending word
     "a planner among policies": (f'{MAZE}[[policies]]\nname = "cem"', "policies[0]", "[[planners]]"),
     "a constructor raises": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = 0', "planners[1]", "foreign.py"),
     "the type of a default": (f'{MAZE}[[planners]]\nname = "foreign:Draws"\ndraws = "x"', "planners[1]", "'x'"),
+    "equal values of a sweep": (
+        f'{MAZE}[[planners]]\nname = "cem"\nelites = {{sweep = [5, 5]}}', "planners[1]", "elites = 5"
+    ),
+    "values of a sweep that come to the same": (
+        f'{MAZE}[[planners]]\nname = "cem"\nelites = {{sweep = ["none", "None"]}}', "planners[1]", "'None'"
+    ),
+    "two equal tables": (
+        f'{MAZE}[[planners]]\nname = "cem"\n[[planners]]\nname = "cem"\nelites = "none"', "planners[2]", "planners[1]"
+    ),
+    "two equal worlds": (f'{MAZE}[[environments]]\nname = "maze_toy"', "environments[1]", "environments[0]"),
+    "no plan is executed": (
+        f'{MAZE}[[planners]]\nname = "cem"\nexecute = 0', "planners[1]", "at least 1, or none, got 0"
+    ),
+    "a table without a name": (f"{MAZE}[[planners]]\nelites = 3", "planners[1]", "known: random-shooting, cem"),
+    "a metric that is no name": (
+        MAZE.replace("\nseeds", "\nmetrics = [3]\nseeds", 1), "metrics.0", "a name or a table"
+    ),
+    "a planner's own execute": (
+        f'{MAZE}[[planners]]\nname = "foreign:Executing"\nexecute = 2', "planners[1]", "'execute' has the name"
+    ),
+    "a perturbation's own step": (
+        f'{PERTURBED}name = "foreign:Struck"\nstep = 2', "perturbations[0]", "'step' has the name"
+    ),
+    "a diagnostic's own objective": (
+        f'{MAZE}[[diagnostics]]\nname = "foreign:Read"\nobjective = "x"', "diagnostics[0]", "'objective' has the name"
+    ),
+    "a trainer's own policy": (
+        f'{MAZE}[[models]]\nname = "m"\ntrainer = "foreign:Seedless"\npolicy = "x"',
+        "models[1]", "'policy' has the name"
+    ),
+    "seeds of a trainer without one": (
+        f'{MAZE}[[models]]\nname = "m"\ntrainer = "foreign:Seedless"\nseeds = [0, 1]',
+        "models[1]", "'foreign:Seedless' has no setting 'seed'"
+    ),
     "none where it is no value": (f'{MAZE}[[planners]]\nname = "cem"\niterations = "none"', "planners[1]", "'none'"),
     "a date": (f'{MAZE}[[planners]]\nname = "foreign:Dated"\nsince = 2020-01-01', "planners[1]", "since"),
     "a metric's sweep of no list": (f'metrics=[{{name="success@", within={{sweep=5}}}}]{MAZE}', "metrics", "got 5"),
@@ -83,3 +129,27 @@ def test_a_setting_that_json_cannot_hold_is_refused_with_its_part(tmp_path, monk
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(BadInput, match="planner 'foreign:Dated': since must be"):
         wmel.run("maze_toy", {"name": "foreign:Dated", "since": value}, episodes=1, quiet=True)
+
+
+def test_a_trainer_without_a_seed_is_a_recipe(tmp_path, monkeypatch):
+    (tmp_path / "foreign_trainer.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    model = {"name": "m", "trainer": "foreign_trainer:Seedless", "rate": 0.2}
+    for seeds in ({}, {"seeds": [3]}):
+        data = {"name": "x", "environments": [{"name": "maze_toy"}], "planners": [{"name": "cem"}]}
+        study = study_of(parse_study({**data, "models": [{**model, **seeds}]}))
+        recipes = [cell.arm.model["trainer"] for cell in study.cells if cell.arm.model]
+        assert recipes == [{"name": "foreign_trainer:Seedless", "rate": 0.2}]
+
+
+@pytest.mark.parametrize("text", ["name = 'x'\nname = 'y'", "[[planners]]\nname = 'cem'\n[planners]\nname = 'cem'"])
+def test_a_key_given_twice_is_one_line_with_its_place(tmp_path, text):
+    with pytest.raises(BadInput) as refused:
+        read_study(written(tmp_path, text))
+    assert "given twice" in str(refused.value) and "study.toml" in str(refused.value) and "line " in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_an_unknown_key_of_a_study_is_named_with_the_nearest():
+    with pytest.raises(BadInput, match="the study has no key 'planers'; did you mean 'planners'"):
+        parse_study({"name": "x", "environments": [{"name": "maze_toy"}], "planers": []})

@@ -158,11 +158,11 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("episodes = 12", "episodes = 0"), "episodes: input should be greater than 0, got 0"),
-        (("episodes = 12", "episodes = 'many'"), "episodes: input should be a valid integer"),
+        (("episodes = 12", "episodes = 0"), "episodes: must be above 0, got 0"),
+        (("episodes = 12", "episodes = 'many'"), "episodes: must be a whole number, got 'many'"),
         (
             ("episodes = 12", "epsodes = 12"),
-            "epsodes: extra inputs are not permitted; did you mean 'episodes'?",
+            "the study has no key 'epsodes'; did you mean 'episodes'?",
         ),
         (("seeds = [0, 1]", "seeds = [0, 0]"), "seeds: each may be given once"),
         (("seeds = [0, 1]", "seeds = [10000]"), "seeds.0: must be 0 to 9999"),

@@ -55,13 +55,12 @@ def cpg(
     task = task_data(given, environment, options)
     if anytime and len(task["seeds"]) > 1:
         raise BadInput(f"a run that may stop early takes its episodes from one seed, got {task['seeds']!r}")
-    objective = options["objective"]
     data = {
         "name": "cpg",
         **task,
         **({"block": ROUND, "episodes": max_episodes or MOST_PAIRS} if anytime else {}),
         "planners": [given.part("planner", planner)],
-        "objectives": [] if objective is None else [given.part("objective", objective)],
+        "objectives": given.objectives(options["objective"], task["environments"][0]),
         "models": entries,
     }
     stored = {

@@ -73,14 +73,14 @@ def reading_study(
     verb: Mapping[str, Any],
 ) -> Study:
     """The study that reads models, or the oracle where there are none, by a diagnostic."""
-    objective = options["objective"]
+    world = given.part("environment", environment)
     data = {
         "name": verb["name"],
         "seeds": seeds_of(options["seeds"]),
         "floor": False,
         "oracle": not entries,
-        "environments": [given.part("environment", environment)],
-        "objectives": [] if objective is None else [given.part("objective", objective)],
+        "environments": [world],
+        "objectives": given.objectives(options["objective"], world),
         "models": entries,
         "diagnostics": [dict(diagnostic)],
     }

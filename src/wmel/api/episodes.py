@@ -9,8 +9,9 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
-from wmel.api.given import Given, perturbation_entry, seeds_of
+from wmel.api.given import Given, has_its_settings, perturbation_entry, seeds_of
 from wmel.api.progress import note, progress_listener
+from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
@@ -129,7 +130,7 @@ def build_executor(given: Given, executor: Any, workers: int | None = None) -> A
         refuse_no_part("executor", executor)
         named = [*given.settings["executor"], *([] if workers is None else ["workers"])]
         if named:
-            raise BadInput(f"the executor is an object, which has its settings: leave out {named[0]}")
+            raise BadInput(has_its_settings("executor", named[0]))
         return executor
     name = name_and_settings(executor, "executor")[0]
     if workers is not None and "workers" not in catalog.EXECUTORS.settings_of(name):
@@ -137,9 +138,7 @@ def build_executor(given: Given, executor: Any, workers: int | None = None) -> A
             raise BadInput(f"one process has one worker: add --executor processes, or leave out --workers {workers}")
     elif workers is not None:
         if "workers" in given.settings["executor"]:
-            raise BadInput(
-                f"executor.workers is given twice: {given.settings['executor']['workers']!r} and {workers!r}"
-            )
+            raise BadInput(given_twice("executor", name, "workers", given.settings["executor"]["workers"], workers))
         given.settings["executor"]["workers"] = workers
     part = given.part("executor", executor)
     return catalog.EXECUTORS.build(part.pop("name"), **part)

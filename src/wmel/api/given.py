@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.api.verbs import setting_pairs
+from wmel.api.objects import describe_environment, readable_settings
+from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
+from wmel.experiments.beside import BESIDE, check_beside, refuse_taken_names
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.spec import parse_study
 from wmel.kinds import refuse_no_part
 from wmel.models.oracle import Oracle
-from wmel.parts import Registry, nearest, plain, settings_of
+from wmel.parts import Registry, nearest, settings_of
 from wmel.results import Result
 
 KINDS = {
@@ -34,8 +36,6 @@ KINDS = {
     "model": None,  # `rollout` and `device` of checkpoints
 }
 OF_MODEL = ("rollout", "device")
-SIMPLE = (bool, int, float, str)
-BEYOND = {"planner": ("execute",)}  # settings of an arm that are written with its planner
 
 
 @dataclass(eq=False)
@@ -46,6 +46,7 @@ class Given:
     preset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # kinds whose settings found their part
+    by_preset: dict[str, set[str]] = field(default_factory=dict)  # kind -> settings that only the preset gives
 
     @classmethod
     def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
@@ -64,7 +65,7 @@ class Given:
                 if value is None:
                     continue
                 if name in found[kind]:
-                    raise BadInput(f"{kind}.{name} is given twice: {found[kind][name]!r} and {value!r}")
+                    raise BadInput(given_twice(kind, None, name, found[kind][name], value))
                 found[kind][name] = value
         return cls(found, preset_settings(preset))
 
@@ -85,23 +86,31 @@ class Given:
             refuse_no_part(kind, given)
             name, own = self._object(kind, given)
         beside = self.settings[kind]
-        twice = own.keys() & beside.keys()
-        if twice:
-            raise BadInput(f"{kind} '{name}': {sorted(twice)[0]} is given twice")
+        for key in own.keys() & beside.keys():
+            raise BadInput(given_twice(kind, name, key, own[key], beside[key]))
         registry = KINDS[kind]
         assert registry is not None
         usual = settings_by_preset(self.preset, registry, name) if isinstance(given, str | Mapping) else {}
-        extra = {key: parse_execute(value) for key, value in beside.items() if key in BEYOND.get(kind, ())}
+        extra = check_beside(kind, name, beside, is_typed=True)
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
         parsed = registry.parse(name, texts) if texts and not own.get("given") else texts
         if own.get("given") and (parsed or values):
-            raise BadInput(
-                f"the {kind} is an object, which has its settings: leave out {next(iter({**texts, **values}))}"
-            )
+            raise BadInput(has_its_settings(kind, next(iter({**texts, **values}))))
         if usual and kind == "planner":
             self._check_with_preset(registry, name, usual, {**own, **values, **parsed})
-        return {"name": name, **usual, **own, **values, **parsed, **extra}
+        chosen = {**own, **values, **parsed, **extra}
+        self.by_preset[kind] = usual.keys() - chosen.keys()
+        return {"name": name, **usual, **chosen}
+
+    def objectives(self, objective: Any, environment: Mapping[str, Any], *, is_swept: bool = False) -> list[Any]:
+        """What scores plans, as entries: none for the environment's own, unless settings of it are given or swept."""
+        if objective is None and not self.settings["objective"] and not is_swept:
+            return []
+        if objective is None:
+            world = self.objects[environment["name"]] if environment.get("given") else named_environment(environment)
+            objective = world.spec.objectives[0]
+        return [self.part("objective", objective)]
 
     def beside(self, kind: str, name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a part that were given to the verb, with those given as `settings`."""
@@ -114,7 +123,7 @@ class Given:
         """Refuse settings that contradict those of the preset, which the message names."""
         try:
             registry.build(
-                name, **{**usual, **{key: one for key, one in given.items() if key not in BEYOND["planner"]}}
+                name, **{**usual, **{key: one for key, one in given.items() if key not in BESIDE["planner"]}}
             )
         except BadInput as error:
             theirs = {key: value for key, value in usual.items() if key not in given}
@@ -131,6 +140,7 @@ class Given:
             return name_and_settings(data, kind)
         name = part.spec.name if kind == "environment" else getattr(part, "name", None) or type(part).__name__
         self.objects[str(name)] = part
+        refuse_taken_names(kind, str(name), type(part), settings_of(type(part)))
         known = identity_of(part)
         return str(name), {"given": True, **({} if known is None else {"identity": known}), **readable_settings(part)}
 
@@ -204,13 +214,9 @@ class Given:
                 raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: {way_out}")
 
 
-def parse_execute(value: Any) -> Any:
-    """How many actions of a plan are executed, as it was typed: a whole number, or none for all."""
-    if not isinstance(value, str) or value.lower() == "none":
-        return None if isinstance(value, str) else value
-    if not value.strip().isdecimal():
-        raise BadInput(f"planner.execute must be a whole number of at least 1, or none, got {value!r}")
-    return int(value)
+def has_its_settings(kind: str, name: str) -> str:
+    """Why a setting of a live part is refused."""
+    return f"the {kind} is an object, which has its settings: leave out {name}"
 
 
 def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
@@ -231,33 +237,23 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
     named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"
-    part = data if is_composite else given.part("perturbation", data)
-    share = {} if probability is None else {"probability": float(probability)}
-    return {**part, **share, **({} if step is None else {"step": step})}
-
-
-def readable_settings(part: Any) -> dict[str, Any]:
-    """What a live part was made with, as far as its attributes tell and JSON can hold it."""
-    found = {one: getattr(part, one, None) for one in settings_of(type(part))}
-    return {one: plain(value) for one, value in found.items() if isinstance(value, SIMPLE)}
+    beside, own = given.settings["perturbation"], {} if probability is None else {"probability": float(probability)}
+    if is_composite:
+        if beside.keys() <= BESIDE["perturbation"].keys():
+            given.used.add("perturbation")
+        part = {**data, **check_beside("perturbation", "composite", beside, is_typed=True)}
+    else:
+        part = given.part("perturbation", data)
+    own |= {} if step is None else {"step": step}
+    for key in own.keys() & beside.keys():
+        raise BadInput(given_twice("perturbation", part["name"], key, own[key], beside[key]))
+    return {**part, **own}
 
 
 def seeds_of(given: Any) -> list[Any]:
     """One seed or several."""
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     return [int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed for seed in listed]
-
-
-def describe_environment(environment: Any) -> dict[str, Any] | None:
-    """An environment that the catalogue built as {name, **settings}; None for any other."""
-    name = environment.spec.name.partition("[")[0]
-    settings = getattr(environment, "settings", None)
-    if not catalog.ENVIRONMENTS.has(name) or not isinstance(settings, Mapping):
-        return None
-    usual = named_environment({"name": name})
-    if type(usual) is not type(environment) and "action_repeat" not in settings:
-        return None
-    return {"name": name, **{key: value for key, value in settings.items() if usual.settings.get(key) != value}}
 
 
 def add_cwd_to_path() -> None:

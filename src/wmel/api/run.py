@@ -48,13 +48,9 @@ def run(
     _refuse_another_oracle(model, environment)
     record_file = record_path(options["output"], FILES["run"])
     check_outputs(record_file, markdown)
-    data = {
-        "name": "run",
-        "oracle": False,
-        "floor": False,
-        **task_data(given, environment, options),
-        **arm_data(given, policy, model, options["objective"]),
-    }
+    task = task_data(given, environment, options)
+    arm = arm_data(given, policy, model, options["objective"], task["environments"][0])
+    data = {"name": "run", "oracle": False, "floor": False, **task, **arm}
     write = partial(write_files, record=record_file, markdown=markdown)
     return run_episodes(given, data, options, {"name": "run"}, stored_run, write=write)
 
@@ -102,18 +98,26 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
     )
 
 
-def arm_data(given: Given, policy: Any, model: Any, objective: Any) -> dict[str, Any]:
+def arm_data(
+    given: Given,
+    policy: Any,
+    model: Any,
+    objective: Any,
+    environment: Mapping[str, Any],
+    *,
+    sweeps_objective: bool = False,
+) -> dict[str, Any]:
     """Who acts, as entries of a study: a planner over the oracle or a model, or a policy."""
     models = _model_entries(given, model)
-    scored = [] if objective is None else [given.part("objective", objective)]
     name = name_and_settings(policy, "policy")[0] if isinstance(policy, Mapping) else policy
     acts = not isinstance(name, str) and hasattr(name, "act")
     if not acts and (not isinstance(name, str) or catalog.is_planner(name)):
+        scored = given.objectives(objective, environment, is_swept=sweeps_objective)
         planner = given.part("planner", policy)
         return {"planners": [planner], "objectives": scored, "models": models, "oracle": not models}
     if not acts:
         catalog.check_policy(name)
-    if given.settings["planner"] or scored:
+    if given.settings["planner"] or objective is not None:
         unused = next(iter(given.settings["planner"]), "objective")
         raise BadInput(f"policy '{name}' does not plan: leave out {unused}")
     part = given.part("policy", policy)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Annotated, Any, Unpack
 
 from wmel.analysis.horizon import check_epsilon
+from wmel.analysis.scorecard import Scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
@@ -15,11 +16,13 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import BEYOND, KINDS, Given, parse_execute, parse_model_setting
+from wmel.api.given import KINDS, Given, has_its_settings, parse_model_setting
 from wmel.api.run import arm_data
 from wmel.api.verbs import setting_pairs, verb
 from wmel.contract.cell import Cell, CellResult
+from wmel.contract.labels import label_columns
 from wmel.errors import BadInput
+from wmel.experiments.beside import BESIDE, check_beside
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.parts import nearest
@@ -41,6 +44,7 @@ LISTS = {
     "perturbation": "perturbations",
     "model": "models",
 }
+SUMMARY = ("success", "low", "high", "steps", "latency_ms", "compute_per_decision")  # columns of the table
 
 
 @verb
@@ -75,14 +79,10 @@ def sweep(
     record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
     swept = _swept(sweep, plan_horizons)
-    data = {
-        "name": "sweep",
-        "oracle": False,
-        "floor": False,
-        **task_data(given, environment, options),
-        **arm_data(given, policy, model, options["objective"]),
-    }
-    _spread(data, swept)
+    task, scored = task_data(given, environment, options), any(kind == "objective" for kind, *_ in swept.values())
+    arm = arm_data(given, policy, model, options["objective"], task["environments"][0], sweeps_objective=scored)
+    data = {"name": "sweep", "oracle": False, "floor": False, **task, **arm}
+    _spread(data, swept, given)
     stored = {"name": "sweep", "swept": list(swept), "epsilon": epsilon}
     write = partial(write_files, record=record_file, markdown=markdown)
     return run_episodes(given, data, options, stored, stored_sweep, write=write)
@@ -91,7 +91,7 @@ def sweep(
 def stored_sweep(loaded: LoadedStudy, store: Store) -> Result:
     """The result of a sweep from its stored rows."""
     cell = loaded.results[0].cell
-    points = sweep_points(loaded.results, _labels(cell, loaded.verb["swept"]))
+    points = sweep_points(loaded.results, _labels(cell, loaded.verb["swept"], (*SUMMARY, *loaded.metrics)))
     record = sweep_record(
         points,
         epsilon=loaded.verb["epsilon"],
@@ -110,13 +110,8 @@ def recorded_result(record: SweepRecord) -> Result:
 def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) -> Result:
     curve = recorded_sweep(record)
     broken = common_failure(stacked([point.run.table for point in points]))
-    rows = [
-        {**point.swept, "success": card["success_rate"].value, "low": card["success_rate"].low,
-         "high": card["success_rate"].high, "steps": card["average_steps_to_success"].value,
-         "latency_ms": card["average_planning_latency_ms"].value,
-         "compute_per_decision": card["average_compute_per_decision"].value}
-        for point, card in zip(points, curve.scorecards, strict=True)
-    ]  # fmt: skip
+    places = label_columns([point.swept for point in points], {}, SUMMARY)
+    rows = [{**at, **_summary(card)} for at, card in zip(places, curve.scorecards, strict=True)]
     return Result(
         answer_of_sweep(record),
         rows,
@@ -133,13 +128,20 @@ def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) 
     )
 
 
-def sweep_points(results: Sequence[CellResult], names: Sequence[str]) -> list[SweepPoint]:
-    """The points of a sweep, seeds pooled, in rising order of what is swept."""
+def _summary(card: Scorecard) -> dict[str, Any]:
+    success = card["success_rate"]
+    costs = ("average_steps_to_success", "average_planning_latency_ms", "average_compute_per_decision")
+    values = (success.value, success.low, success.high, *(card[name].value for name in costs))
+    return dict(zip(SUMMARY, values, strict=True))
+
+
+def sweep_points(results: Sequence[CellResult], names: Mapping[str, str]) -> list[SweepPoint]:
+    """The points of a sweep, seeds pooled, in rising order of what is swept; `names` are the names of its labels."""
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for one in results:
         if one.run is not None:
-            groups.setdefault(tuple(one.cell.labels[name] for name in names), []).append(one.run)
-    points = [SweepPoint(dict(zip(names, at, strict=True)), pooled(runs)) for at, runs in groups.items()]
+            groups.setdefault(tuple(one.cell.labels[label] for label in names), []).append(one.run)
+    points = [SweepPoint(dict(zip(names.values(), at, strict=True)), pooled(runs)) for at, runs in groups.items()]
     return sorted(points, key=lambda point: [_rank(at) for at in point.swept.values()])
 
 
@@ -148,10 +150,10 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (0, 0) if value is None else (2, value) if isinstance(value, str) else (1, value)
 
 
-def _labels(cell: Cell, settings: Sequence[str]) -> list[str]:
-    """What the study calls the swept settings, in their order."""
+def _labels(cell: Cell, settings: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
+    """The labels of the swept settings, in their order; one whose name is taken is called by its kind too."""
     called = {setting: label for label, setting in cell.sweeps.items()}
-    return [called[setting] for setting in settings]
+    return {called[setting]: setting if called[setting] in taken else called[setting] for setting in settings}
 
 
 def _swept(sweep: Any, plan_horizons: Any) -> dict[str, Any]:
@@ -174,21 +176,26 @@ def _swept(sweep: Any, plan_horizons: Any) -> dict[str, Any]:
         values = [text.strip() for text in texts if text.strip()] or ([] if texts else list(values))
         if not values:
             raise BadInput(f"a sweep of {key} needs at least one value, got none")
-        if len({str(value) for value in values}) < len(values):
-            raise BadInput(f"the values of {key} must differ, got {values}")
         found[key] = kind, name, values
     return found
 
 
-def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]]) -> None:
+def _spread(data: dict[str, Any], swept: Mapping[str, tuple[str, str, list[Any]]], given: Given) -> None:
     """Put the values into the entries of the study."""
-    for kind, name, values in swept.values():
+    for key, (kind, name, values) in swept.items():
         entry = _swept_entry(data, kind)
         if entry is None:
             raise BadInput(f"there is no {kind} to sweep {name} of")
-        if name in entry:
-            raise BadInput(f"{kind}.{name} is given and swept: give one")
-        entry[name] = {"sweep": [_value(kind, entry, name, one) for one in values]}
+        if key == "perturbation.probability":
+            entry.setdefault("name", "env-default")  # as where a share alone is given
+        if entry.get("given") and name not in BESIDE.get(kind, ()):
+            raise BadInput(has_its_settings(kind, name))
+        if name in entry and name not in given.by_preset.get(kind, ()):
+            raise BadInput(f"{key} is given and swept: leave out {entry[name]!r}, or the sweep")
+        parsed = [_value(kind, entry, name, one) for one in values]
+        if any(one in parsed[:number] for number, one in enumerate(parsed)):
+            raise BadInput(f"the values of {key} must differ, got {', '.join(map(str, values))}")
+        entry[name] = {"sweep": parsed}
 
 
 def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
@@ -202,8 +209,8 @@ def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
 def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
     """A swept value as the part takes it, where it was typed."""
     registry, part = KINDS[kind], entry.get("name")
-    if name in BEYOND.get(kind, ()):
-        return parse_execute(value)
+    if name in BESIDE.get(kind, ()):
+        return check_beside(kind, part, {name: value}, is_typed=True)[name]
     if registry is None:
         return parse_model_setting(entry, name, value)
     if not isinstance(value, str) or part is None:

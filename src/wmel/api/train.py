@@ -8,8 +8,8 @@ from typing import Annotated, Any, Unpack
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
-from wmel.api.given import Given
-from wmel.api.verbs import verb
+from wmel.api.given import Given, has_its_settings
+from wmel.api.verbs import given_twice, verb
 from wmel.contract.trainer import LearnsFromStored
 from wmel.errors import BadInput, needing
 from wmel.kinds import refuse_no_part
@@ -153,13 +153,13 @@ def _trainer(given: Any, settings: dict[str, Any]) -> tuple[str, Any]:
     if not isinstance(given, str | Mapping):
         if not isinstance(given, type) and callable(getattr(given, "train", None)):
             if settings:
-                raise BadInput(f"the trainer is an object, which has its settings: leave out {next(iter(settings))}")
+                raise BadInput(has_its_settings("trainer", next(iter(settings))))
             return catalog.TRAINERS.name_of(given) or type(given).__name__, given
         raise BadInput(f"{given!r:.80} is no trainer: give a name, {{name, **settings}} or an object with train")
     name, own = name_and_settings(given, "trainer")
     twice = next((one for one in settings if one in own), None)
     if twice is not None:
-        raise BadInput(f"trainer '{name}': {twice} is given twice: {own[twice]!r} and {settings[twice]!r}")
+        raise BadInput(given_twice("trainer", name, twice, own[twice], settings[twice]))
     return name, catalog.TRAINERS.build(name, **own, **settings)
 
 

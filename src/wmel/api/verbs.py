@@ -43,7 +43,7 @@ def verb(function: Verb) -> Verb:
         named = {name: _convert(known[name], value) if name in known else value for name, value in named.items()}
         for name, one in own.parameters.items():
             if one.kind is one.VAR_KEYWORD:
-                bound.arguments[name] = _merge_settings({key: named[key] for key in options}, group)
+                bound.arguments[name] = _merge_settings({key: named[key] for key in options}, group, named)
             elif name in named:
                 bound.arguments[name] = named[name]
         return bound
@@ -88,7 +88,8 @@ def setting_pairs(texts: Any) -> dict[str, Any]:
         if not sign:
             raise BadInput(f"a setting is written as KIND.NAME=VALUE, such as planner.elites=8; got {text!r}")
         if key.strip() in found:
-            raise BadInput(f"{key.strip()} is given twice: {found[key.strip()]!r} and {value!r}")
+            kind, _, name = key.strip().partition(".")
+            raise BadInput(given_twice(kind, None, name, found[key.strip()], value.strip()))
         found[key.strip()] = value.strip()
     return found
 
@@ -149,8 +150,17 @@ def _split_numbers(text: str, kind: type, name: str) -> list[Any]:
     return numbers
 
 
-def _merge_settings(options: dict[str, Any], group: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-    """The options with those that are settings of parts among `settings`."""
+def given_twice(kind: str, part: Any, name: str, one: Any, other: Any) -> str:
+    """Why a setting with two values is refused; a part that has no name here is called by its kind."""
+    return (
+        f"{f'{kind} {part!r}: {name}' if isinstance(part, str) else f'{kind}.{name}'} is given twice: {one} and {other}"
+    )
+
+
+def _merge_settings(
+    options: dict[str, Any], group: Mapping[str, inspect.Parameter], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options with those that are settings of parts among `settings`; `named` are all arguments of the verb."""
     marks = {name: mark_of(one) for name, one in group.items()}
     merged = {name: mark for name, mark in marks.items() if isinstance(mark, SettingOf) and mark.merged}
     if "settings" not in group:
@@ -161,7 +171,8 @@ def _merge_settings(options: dict[str, Any], group: Mapping[str, inspect.Paramet
         if value is None:
             continue
         if key in settings:
-            raise BadInput(f"{key} is given twice: {settings[key]!r} and {value!r}")
+            part = named.get(mark.kind, named.get("policy") if mark.kind == "planner" else None)
+            raise BadInput(given_twice(mark.kind, part, name, settings[key], value))
         settings[key] = _read_layout(value) if name == "layout" else value
     return {**options, "settings": settings}
 

@@ -36,10 +36,12 @@ def names_of(*kinds: str) -> Callable[[str], list[str]]:
 
 
 def complete_listed(incomplete: str) -> list[str]:
-    """What `wmel list` takes: kinds of parts, and names of parts."""
-    from wmel.catalog import CATALOGUE
+    """What `wmel list` takes: kinds of parts, presets, and names of parts."""
+    from wmel.catalog import CATALOGUE, PRESETS
 
-    return [name for name in CATALOGUE if name.startswith(incomplete)] + names_of(*CATALOGUE)(incomplete)
+    return [name for name in (*CATALOGUE, "presets", *PRESETS) if name.startswith(incomplete)] + names_of(*CATALOGUE)(
+        incomplete
+    )
 
 
 def _split(line: str) -> list[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from wmel.parts import Part, Registry
 
+LISTED_PRESETS = "presets"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -39,13 +40,16 @@ def list_parts(
     from wmel.errors import UnknownPart
     from wmel.parts import nearest
 
-    kinds = list(names or CATALOGUE)
+    kinds = list(names or (*CATALOGUE, LISTED_PRESETS))
     parts = {name: (kind, registry) for kind, registry in CATALOGUE.items() for name in registry.parts}
-    if json and all(name in CATALOGUE for name in kinds):
-        print(json_format.dumps({name: _lines(CATALOGUE[name]) for name in kinds}, indent=1))
+    if json and all(name in CATALOGUE or name == LISTED_PRESETS for name in kinds):
+        lines = {name: PRESETS if name == LISTED_PRESETS else _lines(CATALOGUE[name]) for name in kinds}
+        print(json_format.dumps(lines, indent=1, default=dict))
         return
     for name in kinds:
-        if name in PRESETS:
+        if name == LISTED_PRESETS:
+            _print_presets(PRESETS)
+        elif name in PRESETS:
             _print_preset(name, PRESETS[name], as_json=json)
         elif name in CATALOGUE:
             _print_kind(name, CATALOGUE[name])
@@ -54,13 +58,24 @@ def list_parts(
         elif ":" in name:
             _print_settings(name, _registry_of(name), env, as_json=json)
         else:
-            known = [*CATALOGUE, *PRESETS, *parts] if names and len(names) == 1 else CATALOGUE
+            listed = [*CATALOGUE, LISTED_PRESETS]
+            known = [*listed, *PRESETS, *parts] if names and len(names) == 1 else listed
             words = nearest(name, known).partition(" known:")[0]
-            raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(CATALOGUE)}")
+            raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(listed)}")
 
 
 def _lines(registry: "Registry") -> dict[str, dict[str, str]]:
     return {name: {"origin": line.origin, "summary": summary(line)} for name, line in registry.parts.items()}
+
+
+def _print_presets(presets: "Mapping[str, Mapping[str, Any]]") -> None:
+    from wmel.reports.terminal import lines_of, table
+
+    rows = table("name", "what it is")
+    for name, preset in presets.items():
+        rows.add_row(name, f"settings of a published run, of {', '.join(preset)}; `wmel list {name}` shows them")
+    print(f"\n{LISTED_PRESETS}")
+    print(lines_of(rows))
 
 
 def _print_preset(name: str, preset: "Mapping[str, Mapping[str, Any]]", *, as_json: bool) -> None:
@@ -93,11 +108,12 @@ def _print_kind(kind: str, registry: "Registry") -> None:
 
 
 def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json: bool) -> None:
+    from wmel.experiments.beside import BESIDE
     from wmel.parts import Part
     from wmel.reports.terminal import lines_of, table
 
     line = registry.parts.get(name) or Part(name, "", "yours")
-    known = registry.settings_of(name)
+    known = {**registry.settings_of(name), **BESIDE.get(registry.kind, {})}
     here = _defaults_in(name, registry, env)
     data = {
         one.name: {
@@ -126,13 +142,11 @@ def _registry_of(name: str) -> "Registry":
     """The kind that package.module:object has most of the methods of; a planner where it has none."""
     from wmel import catalog
     from wmel.api.given import add_cwd_to_path
-    from wmel.kinds import kind_like
-    from wmel.parts import import_object, settings_of
+    from wmel.kinds import kind_of
+    from wmel.parts import import_object
 
     add_cwd_to_path()
-    found = import_object(name)
-    has = {*dir(found), *(settings_of(found) if isinstance(found, type) else ())}
-    return catalog.REGISTRIES[kind_like(has) or "planner"]
+    return catalog.REGISTRIES[kind_of(import_object(name)) or "planner"]
 
 
 def _defaults_in(name: str, registry: "Registry", env: str | None) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """The keys of a study and of the tables in it; those of a part are its settings."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
+from wmel.experiments.beside import check_beside, refuse_taken_names
 from wmel.parts import Registry, nearest
 from wmel.training.data import TRAINING
-from wmel.values import NONE
 
 
 def _episode_seed(seed: int) -> int:
@@ -41,6 +42,23 @@ class PartKeys(Keys):
     name: str
     given: bool = False  # a live object, by its name
 
+    @model_validator(mode="before")
+    @classmethod
+    def _check_beside(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {**data, **check_beside(cls.registry.kind, data.get("name"), data)}
+
+    def refuse_taken_names(self) -> None:
+        """Refuse settings of the part that have the name of a key of the study."""
+        if not self.given and self.name is not None and self.model_fields_set - {"name"}:
+            make = self.registry.load(self._registered_name)
+            refuse_taken_names(self.registry.kind, self.name, make, [*self.model_fields_set, *self.settings])
+
+    @property
+    def _registered_name(self) -> str:
+        return self.name
+
     @property
     def settings(self) -> dict[str, Any]:
         return dict(self.model_extra or {})
@@ -51,6 +69,11 @@ class PartKeys(Keys):
         if self.given:
             return {"name": self.name, "given": True, **self.settings}
         return self.registry.spec(self.name, self.settings).key_data
+
+    @property
+    def same_as(self) -> Any:
+        """What two entries share that stand for the same."""
+        return self.part, [getattr(self, name) for name in type(self).model_fields if name not in ("name", "given")]
 
     @property
     def checked(self) -> None:
@@ -82,7 +105,7 @@ def environment_part(given: str | dict[str, Any] | None) -> dict[str, Any] | Non
 class PlannerKeys(BuiltFromSettings):
     registry = catalog.PLANNERS
 
-    execute: Annotated[Whole | None, BeforeValidator(lambda given: None if given == NONE else given)] = None
+    execute: Whole | None = None
 
 
 class PolicyKeys(PartKeys):
@@ -113,9 +136,16 @@ class DiagnosticKeys(BuiltFromSettings):
 
 
 class PerturbationKeys(PartKeys):
+    registry = catalog.PERTURBATIONS
+
     name: str | None = None  # none: nothing strikes  # pyright: ignore[reportIncompatibleVariableOverride]
     probability: Share = 1.0
     step: Annotated[int, Field(ge=0)] | None = None  # none: sampled by each episode's seed
+
+    @property
+    def _registered_name(self) -> str:
+        assert self.name is not None
+        return self.name if self.settings else catalog.perturbation_data(self.name)["name"]
 
     @property
     def part(self) -> dict[str, Any] | None:
@@ -134,6 +164,10 @@ class PerturbationKeys(PartKeys):
         if data["name"] == "composite":
             return data
         return catalog.PERTURBATIONS.spec(*catalog.name_and_settings(data, "perturbation")).key_data
+
+    @property
+    def same_as(self) -> Any:
+        return self.model_dump()
 
     @property
     def checked(self) -> None:
@@ -157,6 +191,10 @@ class CriterionKeys(Keys):
         _ = self.text
 
     @property
+    def same_as(self) -> Any:
+        return self.text, self.stop
+
+    @property
     def text(self) -> str | None:
         given = self.criterion or self.success
         return None if given is None else str(Criterion.parse(given))
@@ -164,6 +202,8 @@ class CriterionKeys(Keys):
 
 class ModelKeys(PartKeys):
     """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
+
+    registry = catalog.MODELS
 
     checkpoint: str | None = None
     object: str | None = None
@@ -200,15 +240,23 @@ class ModelKeys(PartKeys):
             raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
         return self
 
+    def refuse_taken_names(self) -> None:
+        if self.trainer is not None:
+            given, make = [*self.model_fields_set, *self.settings], catalog.TRAINERS.load(self.trainer)
+            refuse_taken_names("trainer", self.trainer, make, given, type(self).model_fields)
+
     def recipe(self, seed: int) -> dict[str, Any]:
         """The trainer with its settings, as data."""
         assert self.trainer is not None
-        given = self.settings
-        if "seed" in given:
+        if "seed" in self.settings:
             raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
-        spec = catalog.TRAINERS.spec(self.trainer, {**given, "seed": seed})
+        has_seed = "seed" in catalog.TRAINERS.settings_of(self.trainer)
+        if not has_seed and len(self.seeds or ()) > 1:
+            raise BadInput(f"trainer '{self.trainer}' has no setting 'seed': give one seed or none, got {self.seeds}")
+        seeded = {"seed": seed} if has_seed else {}
+        spec = catalog.TRAINERS.spec(self.trainer, {**self.settings, **seeded})
         spec.build()  # settings that contradict each other are refused
-        return {**spec.key_data, "seed": seed}
+        return {**spec.key_data, **seeded}
 
     @property
     def object_settings(self) -> dict[str, Any]:

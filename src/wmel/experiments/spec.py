@@ -1,6 +1,6 @@
 """A study as data: TOML or a dict read, swept settings spread out, every key checked and named where it is wrong."""
 
-import difflib
+import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -24,11 +24,13 @@ from wmel.experiments.keys import (
     Keys,
     ModelKeys,
     ObjectiveKeys,
+    PartKeys,
     PerturbationKeys,
     PlannerKeys,
     PolicyKeys,
     StudyKeys,
 )
+from wmel.experiments.refusals import place_words, refusal, shown
 
 __all__ = ["MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
@@ -103,9 +105,11 @@ def read_study(path: Path) -> StudySpec:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the study {path}: {error}") from error
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(f"{text}\n")  # a mistake in the last line has a place too
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise BadInput(f"{path} is not TOML: {error}") from error
+        words = " ".join(str(error).split())
+        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
+        raise BadInput(f"{path} is not TOML: {twice}{words}") from error
     return parse_study(data, text, path)
 
 
@@ -118,23 +122,23 @@ def parse_study(
     """
     where = path
     if not isinstance(data, Mapping):
-        raise BadInput(f"a study is a TOML file or a dict, got {_shown(data)}")
+        raise BadInput(f"a study is a TOML file or a dict, got {shown(data)}")
     top = {key: value for key, value in data.items() if key not in LISTS}
     study = _checked(StudyKeys, top, where, "")
     if study.executor is not None:
         executor = catalog.name_and_settings(study.executor, "executor")
-        _tried(_at(where, "executor"), lambda: catalog.EXECUTORS.spec(*executor))
-    preset = _tried(_at(where, "preset"), lambda: catalog.preset_settings(study.preset))
+        _tried(place_words(where, "executor"), lambda: catalog.EXECUTORS.spec(*executor))
+    preset = _tried(place_words(where, "preset"), lambda: catalog.preset_settings(study.preset))
     lists = {
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, where, objects)
         for name in LISTS
     }
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _act_by_themselves(lists["models"])):
-        raise BadInput(f"{_at(where, 'planners')}at least one is needed")
+        raise BadInput(f"{place_words(where, 'planners')}at least one is needed")
     for entry in lists["models"]:
         seeds = entry.keys.seeds
         if seeds is not None and len(seeds) not in (1, len(study.seeds)):
-            place = _at(where, f"models '{entry.keys.name}': seeds")
+            place = place_words(where, f"models '{entry.keys.name}': seeds")
             raise BadInput(
                 f"{place}{len(seeds)} seeds to train with for {len(study.seeds)} "
                 "seeds of episodes: give one, or one for each"
@@ -142,17 +146,17 @@ def parse_study(
     names = [arm_name(entry) for entry in lists["models"]]
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"{_at(where, 'models')}two are called '{name}'")
-    for named in _tried(_at(where, "metrics"), lambda: metric_texts(study.metrics)):
-        _tried(_at(where, "metrics"), lambda named=named: metric(named))
-    for entry in (entry for entries in lists.values() for entry in entries):
-        _tried(_at(where, entry.place), lambda entry=entry: entry.keys.checked)
+            raise BadInput(f"{place_words(where, 'models')}two are called '{name}'")
+    for named in _tried(place_words(where, "metrics"), lambda: metric_texts(study.metrics)):
+        _tried(place_words(where, "metrics"), lambda named=named: metric(named))
+    for name, entries in lists.items():
+        for entry in entries:
+            if isinstance(entry.keys, PartKeys):
+                _tried(place_words(where, entry.place), entry.keys.refuse_taken_names)
+            _tried(place_words(where, entry.place), lambda entry=entry: entry.keys.checked)
+        if name != "models":  # those have names of their own
+            _refuse_equal(entries, where)
     return StudySpec(study, path=where or Path("study"), text=text, **_labelled(lists))
-
-
-def _at(path: Path | None, place: str) -> str:
-    """Where something is wrong, at the beginning of a message; nothing for a study that is no file."""
-    return "" if path is None else f"{path}: {place}: "
 
 
 def arm_name(entry: StudyEntry) -> str:
@@ -184,6 +188,17 @@ def _setting_of(kind: str, key: str) -> tuple[str, str]:
     return (first, rest) if dot and first in LABELLED_AS.values() else (kind, key)
 
 
+def _refuse_equal(entries: list[StudyEntry], where: Path | None) -> None:
+    """Refuse two entries of a list that stand for the same."""
+    found: dict[str, StudyEntry] = {}
+    for entry in entries:
+        other = found.setdefault(json.dumps(entry.keys.same_as, sort_keys=True, default=repr), entry)
+        if other is not entry:
+            at = ", ".join(f"{key} = {value!r}" for key, value in entry.swept.items())
+            same = f"the same as {other.place}" if entry.place != other.place else f"{at} is swept twice"
+            raise BadInput(f"{place_words(where, entry.place)}{same}: leave one out")
+
+
 def _act_by_themselves(models: list[StudyEntry]) -> bool:
     return bool(models) and all(entry.keys.policy is not None for entry in models)
 
@@ -210,16 +225,16 @@ def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
 
 def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[StudyEntry]:
     if given is None:
-        raise BadInput(f"{_at(path, name)}at least one is needed")
+        raise BadInput(f"{place_words(path, name)}at least one is needed")
     if name == "objectives" and isinstance(given, list):
         given = [{"name": one} if isinstance(one, str) else one for one in given]
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise BadInput(f"{_at(path, name)}write each as a [[{name}]] table, got {_shown(given)}")
+        raise BadInput(f"{place_words(path, name)}write each as a [[{name}]] table, got {shown(given)}")
     for place, one in enumerate(given):
         if GIVEN in one and one.get("name") not in objects:
-            raise BadInput(f"{_at(path, f'{name}[{place}]')}'{one.get('name')}' has no setting '{GIVEN}'")
+            raise BadInput(f"{place_words(path, f'{name}[{place}]')}'{one.get('name')}' has no setting '{GIVEN}'")
     if not given and DEFAULT_ENTRIES.get(name) != []:
-        raise BadInput(f"{_at(path, name)}at least one is needed")
+        raise BadInput(f"{place_words(path, name)}at least one is needed")
     return [
         StudyEntry(_checked(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
         for place, one in enumerate(given)
@@ -235,11 +250,13 @@ def _spread(entry: dict[str, Any], path: Path | None, place: str) -> Iterator[tu
     swept = dict(_sweeps_in(entry))
     for key, values in swept.items():
         if not isinstance(values, list) or not values:
-            raise BadInput(f"{_at(path, f'{place}.{key}.sweep')}a list of at least one value, got {_shown(values)}")
+            raise BadInput(
+                f"{place_words(path, f'{place}.{key}.sweep')}a list of at least one value, got {shown(values)}"
+            )
         if key.rpartition(".")[2] == "name":
-            raise BadInput(f"{_at(path, f'{place}.{key}')}a name is not swept; write one entry for each")
+            raise BadInput(f"{place_words(path, f'{place}.{key}')}a name is not swept; write one entry for each")
     if prod(len(values) for values in swept.values()) > MOST:
-        raise BadInput(f"{_at(path, place)}its sweeps stand for more than {MOST:,} entries")
+        raise BadInput(f"{place_words(path, place)}its sweeps stand for more than {MOST:,} entries")
     for chosen in product(*swept.values()):
         labels = dict(zip(swept, chosen, strict=True))
         yield _with_values(entry, labels), labels
@@ -270,22 +287,4 @@ def _checked(kind: type[Keys], data: Any, path: Path | None, place: str) -> Any:
         return kind.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        keys = [str(key) for key in first["loc"]]
-        where = ".".join([place, *keys]).strip(".")
-        said = first["msg"].removeprefix("Value error, ")
-        known = _known(kind, keys[-1]) if first["type"] == "extra_forbidden" else ""
-        got = (
-            "" if first["type"] in ("extra_forbidden", "missing", "value_error") else f", got {_shown(first['input'])}"
-        )
-        beginning = _at(path, where or "the study") or f"{'.'.join(keys) or 'the study'}: "
-        raise BadInput(f"{beginning}{said[0].lower()}{said[1:]}{got}{known}") from error
-
-
-def _known(kind: type[Keys], key: str) -> str:
-    names = [*kind.model_fields, *(LISTS if kind is StudyKeys else ())]
-    close = difflib.get_close_matches(key, names, n=1)
-    return (f"; did you mean '{close[0]}'?" if close else ";") + f" known: {', '.join(names)}"
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:80]
+        raise BadInput(refusal(kind, first, path, place, list(LISTS))) from error

@@ -40,8 +40,8 @@ from wmel.reports.json_envelope import (
 from wmel.schema import Run, SweepPoint
 
 _ABSENT = object()
-NULLABLE = ("layout", "planner", "objective", "evaluations", "execute", "perturbation", "init", "success")
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
+NULLABLE = (*SETTINGS, "layout", "perturbation", "init", "success")
 
 
 def run_record(

@@ -86,7 +86,7 @@ def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
         at = list(point.swept.values()) or [point.plan_horizon]
         costs = number(steps, 1), number(latency), bounds(latency), number(compute, 1)
         rows.add_row(*map(label_words, at), number(success), bounds(success), *costs, *(number(card[m]) for m in added))
-    episodes = f"{metadata.episodes_per_point} per point, of at most {metadata.episode_horizon} steps"
+    episodes = f"{metadata.episodes_per_point} per point{_length_words(record)}"
     lines = [describe_setting(metadata, episodes, swept), lines_of(rows)]
     if "plan_horizon" in swept:
         lines.append(f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})")
@@ -96,6 +96,13 @@ def sweep_lines(record: SweepRecord, sweep: HorizonSweep) -> list[str]:
         if point.coverage is not None
     }
     return [*lines, *coverage_lines(covered)]
+
+
+def _length_words(record: SweepRecord) -> str:
+    """How long the episodes of every point may be; nothing where that is swept."""
+    longest = record.metadata.episode_horizon
+    swept = [one.swept.get("max_steps", one.swept.get("environment.max_steps")) for one in record.points]
+    return "" if longest in swept else f", of at most {longest} steps"
 
 
 def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:

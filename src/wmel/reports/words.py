@@ -43,7 +43,7 @@ def part_words(part: Mapping[str, Any] | str) -> str:
 
 def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> str:
     """What every row of a result shares, in one line; `differing` names what differs from row to row."""
-    struck = None if metadata.perturbation is None else f"{metadata.perturbation} in {metadata.perturb_prob:.0%}"
+    share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
     reads = " (reads the true state)" if metadata.policy_reads == "state" else ""
     facts = {
         "environment": metadata.env,
@@ -52,7 +52,7 @@ def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str]
         "model": None if metadata.model is None or "model" in differing else f"{metadata.model}{reads}",
         "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
         "objective": None if metadata.objective is None else part_words(metadata.objective),
-        "perturbation": None if struck is None else f"{struck} of episodes",
+        "perturbation": None if metadata.perturbation is None else f"{metadata.perturbation}{share}",
         "success": metadata.success or "n/a (no criterion was given)",
         "stop": "at the horizon" if metadata.stop == "horizon" else None,
         "seeds": _list_seeds(metadata.seeds),
@@ -67,7 +67,9 @@ def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
     if isinstance(planner, Mapping):
         planner = {name: value for name, value in planner.items() if name not in differing}
     executed = "the whole plan" if metadata.execute is None else f"{metadata.execute} actions of a plan"
-    return f"{part_words(planner)}{'' if 'execute' in differing else f' (executes {executed})'}"
+    return (
+        f"{part_words(planner)}{'' if {'execute', 'planner.execute'} & set(differing) else f' (executes {executed})'}"
+    )
 
 
 def _list_seeds(seeds: Sequence[int]) -> str:
