@@ -34,9 +34,9 @@ def run():
 def test_text_and_data_name_the_same_metric(run):
     assert metric_data("success@20") == {"name": "success@", "steps": 20}
     assert run.record.metadata.metrics == ["success@20", "success@30"]
-    first = run.episodes["first_success_step"]
+    first = run.run.table["first_success_step"]
     for steps in (20, 30):
-        expected = np.mean(run.episodes["success"] & (first <= steps))
+        expected = np.mean(run.run.table["success"] & (first <= steps))
         assert run.scorecard[f"success@{steps}"].value == expected
 
 
@@ -45,8 +45,8 @@ def test_a_metric_of_your_own_takes_settings(run, kind):
     name = f"{__name__}:{kind}"
     for given in (f"{name}@3", f"{name}@steps=3", {"name": name, "steps": 3}):
         (text,) = metric_texts([given])
-        assert metric(text)(run.episodes).value == LongerThan(3)(run.episodes).value
-    assert metric(name)(run.episodes).value == LongerThan()(run.episodes).value
+        assert metric(text)(run.run.table).value == LongerThan(3)(run.run.table).value
+    assert metric(name)(run.run.table).value == LongerThan()(run.run.table).value
 
 
 def test_a_swept_setting_is_one_metric_for_each_value():

@@ -11,7 +11,7 @@ TWICE = [
     ("run --seed 0 --seeds 1", "--seeds", "'0' and '1'"),
     ("run --env maze_toy --environment two_room_toy", "--env", "'maze_toy' and 'two_room_toy'"),
     ("run --policy cem --policy mppi", "--policy", "'cem' and 'mppi'"),
-    ("run --executor processes --workers 1 --set executor.workers=2", "executor.workers", "1"),
+    ("run --executor processes --workers 1 --set executor.workers=2", "workers is given twice", "2 and 1"),
     ("train mlp --env maze_toy --output x --learning-rate .1 --learning-rate .2", "--learning-rate", "'.1' and '.2'"),
     ("esnr --env maze_toy --model oracle --sigma .1 --sigma .2", "--sigma", "'.1' and '.2'"),
     ("esnr --env maze_toy --model oracle --oracle --no-oracle", "--oracle", ""),

@@ -32,6 +32,7 @@ class Seedless:
     checkpoint_updates = ()
     def __init__(self, rate: float = 0.1, policy: str = "x"): ...
     def train(self, environment, folder, listener): ...
+    resolve = blank = model = check = forecast = train
 """
 PERTURBED = f"{MAZE}\n[[perturbations]]\n"
 BAD = {  # what -> study, its place, the offending word

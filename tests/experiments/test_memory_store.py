@@ -26,7 +26,7 @@ def test_where_no_model_is_trained_no_folder_is_made(temporary, monkeypatch):
     monkeypatch.setattr(Path, "mkdir", lambda path, *_, **__: made.append(path))
     monkeypatch.setattr("os.mkdir", lambda path, *_: made.append(path))
     result = wmel.run("maze_toy", "random", episodes=2, quiet=True)
-    assert result.episodes["steps"].size == 2 and not made
+    assert result.episodes.height == 2 and not made
 
 
 def test_a_trained_model_lives_as_long_as_its_result_and_is_saved_with_it(temporary, tmp_path):

@@ -261,16 +261,13 @@ class ModelKeys(PartKeys):
     @property
     def object_settings(self) -> dict[str, Any]:
         """The settings of an object of your own that differ from their defaults."""
-        assert self.object is not None
-        data = catalog.MODELS.spec(self.object, self.settings).key_data
+        data = {} if self.object is None else catalog.MODELS.spec(self.object, self.settings).key_data
         return {name: value for name, value in data.items() if name != "name"}
 
     @property
     def checked(self) -> None:
         """Refuse settings that a trainer or an object does not take, and a policy or an environment there is not."""
-        _ = self.policy_part, environment_part(self.environment)
-        if self.object is not None:
-            _ = self.object_settings
+        _ = self.policy_part, environment_part(self.environment), self.object_settings
         if self.trainer is not None:
             self.recipe(0)
 
