@@ -16,6 +16,8 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "cem": {"plan_horizon": 15, "iterations": 3, "candidates": 24, "elites": 6, "smoothing": 0.1},
         "verdict": {"rule": "paper"},
     },
+    # random shooting as the wmel 0.18 repository uses it on grids; also a planner of this name
+    "tabular-world-model": {"random-shooting": {"plan_horizon": 20, "candidates": 200}},
 }
 MODELS = Registry(
     "model",

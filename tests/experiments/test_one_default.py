@@ -80,3 +80,31 @@ def test_every_way_to_run_episodes_runs_as_many_and_as_long(maze, tmp_path):
 def test_no_verb_states_a_default_number_of_episodes_of_its_own():
     for verb in (wmel.run, wmel.cpg, wmel.sweep):
         assert inspect.signature(verb).parameters["episodes"].default is None, verb.__name__
+
+
+def test_the_planner_called_as_a_preset_has_the_settings_of_the_preset():
+    planner, plain = wmel.planner("tabular-world-model"), wmel.planner("random-shooting")
+    stated = catalog.PRESETS["tabular-world-model"]["random-shooting"]
+    assert {name: getattr(planner, name) for name in stated} == stated == {"plan_horizon": 20, "candidates": 200}
+    assert {name: getattr(plain, name) for name in stated} != stated
+    run = wmel.run("maze_toy", "random-shooting", preset="tabular-world-model", episodes=1, horizon=5, quiet=True)
+    assert {name: run.record.metadata.planner[name] for name in stated} == stated
+
+
+def test_a_study_with_the_preset_of_the_paper_shows_the_rule_of_the_paper_first(tmp_path):
+    study = {
+        "name": "p",
+        "episodes": 2,
+        "horizon": 5,
+        "environments": [{"name": "maze_toy"}],
+        "planners": [{"name": "cem"}],
+        "models": [{"name": "still", "object": "tests.experiments.still:dynamics"}],
+    }
+    for preset, first in ((None, False), ("paper", True)):
+        given = study if preset is None else {**study, "preset": preset}
+        wmel.study(given, output=tmp_path / str(preset), quiet=True)
+        done = wmel.load(tmp_path / str(preset))
+        assert done.record.paper_first is first and ("(paper)" in str(done)) is first
+        done.report(tmp_path / "report.md")
+        summary = (tmp_path / "report.md").read_text().partition("## maze")[0]
+        assert ("verdict (paper)" in summary) is first

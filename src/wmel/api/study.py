@@ -148,7 +148,8 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
     said = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
     how = {"rescored": said, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
-    record = study_record(loaded.name, loaded.about, results, compared, **how)
+    paper = bool(loaded.verb.get("paper"))
+    record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, **how)
     readings = _readings(loaded)
     result = recorded_result(record, readings)
     result.store, result.folder = store, folder_of(store)

@@ -49,7 +49,7 @@ def list_parts(
     for name in kinds:
         if name == LISTED_PRESETS:
             _print_presets(PRESETS)
-        elif name in PRESETS:
+        elif name in PRESETS and name not in parts:
             _print_preset(name, PRESETS[name], as_json=json)
         elif name in CATALOGUE:
             _print_kind(name, CATALOGUE[name])

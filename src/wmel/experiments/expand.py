@@ -55,7 +55,8 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
         spec.text,
         spec.folder,
         objects or {},
-        executor=study.executor,
+        {"name": "study", "paper": bool(catalog.preset_settings(study.preset).get("verdict"))},
+        study.executor,
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from wmel.arrays import as_like
+from wmel.catalog import PRESETS
 from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
 from wmel.contract.planner import Knots as KnotsSetting
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings
@@ -37,9 +38,12 @@ class RandomShooting:
         return cheapest(candidates, problem.cost(candidates))
 
 
+TABULAR = PRESETS["tabular-world-model"]["random-shooting"]
+
+
 def tabular_world_model(
-    plan_horizon: PlanHorizon = 20,
-    candidates: Candidates = 200,
+    plan_horizon: PlanHorizon = TABULAR["plan_horizon"],
+    candidates: Candidates = TABULAR["candidates"],
     knots: KnotsSetting = None,
     warm_start: WarmStart = None,
 ) -> RandomShooting:

@@ -31,6 +31,7 @@ def study_record(
     metrics: Sequence[str] = (),
     readings: Sequence[ReadingEntry] = (),
     unread: Mapping[str, str] | None = None,
+    paper_first: bool = False,
 ) -> StudyRecord:
     """All that is said of a study; its rows stay in its store."""
     refused = list(compared.refused)
@@ -43,6 +44,7 @@ def study_record(
         about=about,
         cells=len(results),
         episodes=sum(len(one.run.table) for one in results if one.run is not None),
+        paper_first=paper_first,
         rescored=rescored,
         comparisons=_with_holm(entries),
         uncompared=uncompared,

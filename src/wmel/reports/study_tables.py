@@ -24,6 +24,7 @@ def summary_table(record: StudyRecord) -> StudyTable:
     columns = (
         TableColumn("comparison", False),
         TableColumn("model", False),
+        *([TableColumn("verdict (paper)", False)] if record.paper_first else []),
         TableColumn("verdict", False),
         *map(TableColumn, numbers),
     )
@@ -31,6 +32,7 @@ def summary_table(record: StudyRecord) -> StudyTable:
         (
             TableCell(gap.comparison.name),
             TableCell(gap.title),
+            *([_paper_verdict(gap)] if record.paper_first else []),
             TableCell(gap.entry.verdict),
             TableCell(f"{gap.entry.gap:+.3f}"),
             TableCell(shown(_interval(gap))),
@@ -142,7 +144,7 @@ def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCel
         TableCell(shown(_interval(gap))),
         TableCell(entry.gap_method),
         TableCell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
-        undefined(EARLY) if entry.verdict_paper is None else TableCell(entry.verdict_paper),
+        _paper_verdict(gap),
         p_value_cell(entry.mid_p.value, entry.mid_p.reason),
         _adjusted(gap),
         undefined("the arms are not paired") if None in only else TableCell(f"{only[0]} / {only[1]}"),
@@ -151,6 +153,11 @@ def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCel
         *(both if pooled else ()),
         _deciding(gap),
     )
+
+
+def _paper_verdict(gap: StudyGap) -> TableCell:
+    named = gap.entry.verdict_paper
+    return undefined(EARLY) if named is None else TableCell(named)
 
 
 def _deciding(gap: StudyGap) -> TableCell:

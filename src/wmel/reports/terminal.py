@@ -128,7 +128,8 @@ def study_lines(record: StudyRecord) -> list[str]:
     for entry in record.comparisons:
         for model, gap in entry.gaps.items():
             interval = f"[{gap.gap_ci_low:+.3f}, {gap.gap_ci_high:+.3f}]"
-            lines.append(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {gap.verdict}")
+            paper = f"{gap.verdict_paper} (paper), " if record.paper_first and gap.verdict_paper else ""
+            lines.append(f"{entry.name} {model}: gap {gap.gap:+.3f} {interval} {paper}{gap.verdict}")
     for entry in record.uncompared:
         for arm, card in entry.scorecards.items():
             success = estimate_from(card.estimates["success_rate"])
