@@ -44,7 +44,7 @@ def test_the_parts_are_used_together(wmel_command, installed):
     line = "run --env corridor --policy first-draw --perturb-prob 1 --perturbation teleport --episodes 10"
     done = wmel_command(*line.split(), env=installed)
     assert done.returncode == 0, done.stderr
-    assert "first-draw on oracle" in done.stdout and "teleport in 100%" in done.stdout
+    assert "model: oracle (reads the true state); planner: first-draw" in done.stdout and "teleport in 100%" in done.stdout
     assert "median_steps" in done.stdout
     assert "RuntimeError: half written" in done.stdout  # the broken metric is n/a with its reason
 
@@ -53,7 +53,7 @@ def test_a_plugin_model_is_planned_with(wmel_command, installed):
     line = "run --env corridor --policy cem --model right-walker --episodes 3"
     done = wmel_command(*line.split(), env=installed)
     assert done.returncode == 0, done.stderr
-    assert "cem on right_walker" in done.stdout
+    assert "model: right_walker; planner: cem" in done.stdout
 
 
 @pytest.mark.parametrize("part", ["corridor", "right-walker", "first-draw", "teleport", "median_steps"])
