@@ -44,7 +44,9 @@ def test_the_parts_are_used_together(wmel_command, installed):
     line = "run --env corridor --policy first-draw --perturb-prob 1 --perturbation teleport --episodes 10"
     done = wmel_command(*line.split(), env=installed)
     assert done.returncode == 0, done.stderr
-    assert "model: oracle (reads the true state); planner: first-draw" in done.stdout and "teleport in 100%" in done.stdout
+    assert (
+        "model: oracle (reads the true state); planner: first-draw" in done.stdout and "teleport in 100%" in done.stdout
+    )
     assert "median_steps" in done.stdout
     assert "RuntimeError: half written" in done.stdout  # the broken metric is n/a with its reason
 
