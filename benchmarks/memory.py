@@ -9,10 +9,11 @@ from side_by_side import verdict
 RUN = """
 import resource, sys
 import wmel.environments.dmc.suite, wmel.reports.records
-from wmel.cli.main import app
+from wmel.cli.main import app_for
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 line = "run --env dmc_cartpole --policy random --stop horizon --quiet --episodes"
-app([*line.split(), sys.argv[1], "--output", sys.argv[2]], standalone_mode=False)
+typed = [*line.split(), sys.argv[1], "--output", sys.argv[2]]
+app_for(typed)(typed, standalone_mode=False)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

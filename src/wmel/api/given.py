@@ -13,10 +13,10 @@ from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
 from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
-from wmel.experiments.beside import BESIDE, check_beside, refuse_taken_names
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
+from wmel.experiments.keys import BESIDE, check_beside, refuse_taken_names
 from wmel.experiments.spec import parse_study
 from wmel.kinds import refuse_no_part
 from wmel.models.oracle import Oracle

@@ -22,7 +22,7 @@ from wmel.api.verbs import setting_pairs, verb
 from wmel.contract.cell import Cell, CellResult
 from wmel.contract.labels import label_columns
 from wmel.errors import BadInput
-from wmel.experiments.beside import BESIDE, check_beside
+from wmel.experiments.keys import BESIDE, check_beside
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.parts import nearest

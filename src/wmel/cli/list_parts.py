@@ -108,7 +108,7 @@ def _print_kind(kind: str, registry: "Registry") -> None:
 
 
 def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json: bool) -> None:
-    from wmel.experiments.beside import BESIDE
+    from wmel.experiments.keys import BESIDE
     from wmel.parts import Part
     from wmel.reports.terminal import lines_of, table
 

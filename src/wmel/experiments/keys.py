@@ -1,16 +1,17 @@
 """The keys of a study and of the tables in it; those of a part are its settings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from wmel import catalog
 from wmel.closed_loop.run import EPISODES
+from wmel.contract.cell import NO_SETTINGS
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
-from wmel.experiments.beside import check_beside, refuse_taken_names
 from wmel.parts import Registry, nearest
+from wmel.settings import Meaning, Setting, settings_of
 from wmel.training.data import TRAINING
 
 
@@ -23,8 +24,15 @@ def _episode_seed(seed: int) -> int:
 Seed = Annotated[int, AfterValidator(_episode_seed)]
 Whole = Annotated[int, Field(gt=0, lt=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
-SEED = "{seed}"  # in the name of a checkpoint: the seed of its training
-SOURCES = ("checkpoint", "object", "trainer", "given")
+EXECUTED = Meaning("actions of a plan that are executed; none: the whole plan", at_least=1)
+BESIDE: Mapping[str, Mapping[str, Setting]] = {  # kind -> settings that are written with its part
+    "planner": {"execute": Setting("execute", int | None, None, EXECUTED)},
+    "perturbation": {
+        "probability": Setting("probability", float, 1.0, Meaning("share of episodes it strikes", 0, 1)),
+        "step": Setting("step", int | None, None, Meaning("step at which it strikes; none: sampled", at_least=0)),
+    },
+}
+KEYS = {"diagnostic": ("environment", "objective")}  # other keys of a study that go with a part
 
 
 class Keys(BaseModel):
@@ -200,85 +208,6 @@ class CriterionKeys(Keys):
         return None if given is None else str(Criterion.parse(given))
 
 
-class ModelKeys(PartKeys):
-    """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
-
-    registry = catalog.MODELS
-
-    checkpoint: str | None = None
-    object: str | None = None
-    trainer: str | None = None
-    weights: str | None = None  # of a live object: the hash of what it learned, where it has one
-    rollout: str | None = None  # how it imagines, where it has a choice
-    policy: str | dict[str, Any] | None = None  # it acts by itself, whatever the planner of the setting
-    environment: str | dict[str, Any] | None = None  # where a recipe is trained; none: in that of the setting
-    seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _is_one_thing(self) -> "ModelKeys":
-        kinds = [kind for kind in SOURCES if getattr(self, kind) not in (None, False)]
-        if len(kinds) != 1:
-            raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
-        if self.name in ("oracle", "random", ""):
-            raise ValueError(f"{self.name!r} is kept for an arm that is always there")
-        if self.trainer is None and self.object is None and self.settings:
-            known = [name for name in type(self).model_fields if name != "given"]
-            first = next(iter(self.settings))
-            raise ValueError(
-                f"{first} belongs to a recipe or an object, and this model names no trainer;{nearest(first, known)}"
-            )
-        if self.checkpoint is not None:
-            if SEED in self.checkpoint and self.seeds is None:
-                raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")
-            if SEED not in self.checkpoint and self.seeds is not None:
-                raise ValueError(f"seeds of a checkpoint need {SEED} in its name, where the seed of each training goes")
-        elif self.trainer is None and self.seeds is not None:
-            raise ValueError("seeds belongs to a recipe, and this model names no trainer")
-        if self.trainer is None and self.environment is not None:
-            raise ValueError("environment is where a recipe is trained, and this model names no trainer")
-        if self.object is not None and self.rollout is not None:
-            raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
-        return self
-
-    def refuse_taken_names(self) -> None:
-        if self.trainer is not None:
-            given, make = [*self.model_fields_set, *self.settings], catalog.TRAINERS.load(self.trainer)
-            refuse_taken_names("trainer", self.trainer, make, given, type(self).model_fields)
-
-    def recipe(self, seed: int) -> dict[str, Any]:
-        """The trainer with its settings, as data."""
-        assert self.trainer is not None
-        if "seed" in self.settings:
-            raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
-        has_seed = "seed" in catalog.TRAINERS.settings_of(self.trainer)
-        if not has_seed and len(self.seeds or ()) > 1:
-            raise BadInput(f"trainer '{self.trainer}' has no setting 'seed': give one seed or none, got {self.seeds}")
-        seeded = {"seed": seed} if has_seed else {}
-        spec = catalog.TRAINERS.spec(self.trainer, {**self.settings, **seeded})
-        spec.build()  # settings that contradict each other are refused
-        return {**spec.key_data, **seeded}
-
-    @property
-    def object_settings(self) -> dict[str, Any]:
-        """The settings of an object of your own that differ from their defaults."""
-        data = {} if self.object is None else catalog.MODELS.spec(self.object, self.settings).key_data
-        return {name: value for name, value in data.items() if name != "name"}
-
-    @property
-    def checked(self) -> None:
-        """Refuse settings that a trainer or an object does not take, and a policy or an environment there is not."""
-        _ = self.policy_part, environment_part(self.environment), self.object_settings
-        if self.trainer is not None:
-            self.recipe(0)
-
-    @property
-    def policy_part(self) -> dict[str, Any] | None:
-        if self.policy is None:
-            return None
-        name, settings = catalog.name_and_settings(self.policy, "policy")
-        return catalog.POLICIES.spec(name, settings).key_data
-
-
 class StudyKeys(Keys):
     name: Annotated[str, Field(min_length=1)]
     about: str = ""
@@ -297,3 +226,28 @@ class StudyKeys(Keys):
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds: each may be given once")
         return self
+
+
+def check_beside(kind: str, name: Any, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
+    """Those of the settings that are written with a part of a kind, as the study takes them; typed ones are parsed."""
+    known = BESIDE.get(kind, {})
+    try:
+        return {
+            key: known[key].parsed(value) if is_typed and isinstance(value, str) else known[key].checked(value)
+            for key, value in given.items()
+            if key in known
+        }
+    except BadInput as error:
+        raise BadInput(f"{kind} '{name}': {error}" if isinstance(name, str) else f"{kind}: {error}") from error
+
+
+def refuse_taken_names(kind: str, name: str, make: Any, given: Iterable[str], taken: Iterable[str] = ()) -> None:
+    """Refuse settings of a part that cannot be told from keys that a study writes with it."""
+    reserved = {*BESIDE.get(kind, ()), *KEYS.get(kind, ()), *NO_SETTINGS, *taken}
+    own = settings_of(make) if callable(make) else {}
+    for key in given:
+        if key in reserved and key in own:
+            raise BadInput(
+                f"{kind} '{name}': its setting '{key}' has the name of a key that a study writes with a {kind}: "
+                "rename the setting"
+            )

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from wmel.errors import nearest
-from wmel.experiments.keys import Keys, ModelKeys, PartKeys, StudyKeys
+from wmel.experiments.keys import Keys, PartKeys, StudyKeys
+from wmel.experiments.model_keys import ModelKeys
 from wmel.parts import with_article
 
 WORDS = {  # kind of mistake -> what a value must be

@@ -17,12 +17,10 @@ from wmel.analysis.scorecard import metric, metric_texts
 from wmel.contract.labels import label_name, label_value
 from wmel.errors import BadInput, WmelError
 from wmel.experiments.keys import (
-    SEED,
     CriterionKeys,
     DiagnosticKeys,
     EnvironmentKeys,
     Keys,
-    ModelKeys,
     ObjectiveKeys,
     PartKeys,
     PerturbationKeys,
@@ -30,6 +28,7 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
+from wmel.experiments.model_keys import SEED, ModelKeys
 from wmel.experiments.refusals import place_words, refusal, shown
 
 __all__ = ["MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
@@ -127,8 +126,8 @@ def parse_study(
     study = _checked(StudyKeys, top, where, "")
     if study.executor is not None:
         executor = catalog.name_and_settings(study.executor, "executor")
-        _tried(place_words(where, "executor"), lambda: catalog.EXECUTORS.spec(*executor))
-    preset = _tried(place_words(where, "preset"), lambda: catalog.preset_settings(study.preset))
+        _tried(where, "executor", lambda: catalog.EXECUTORS.spec(*executor))
+    preset = _tried(where, "preset", lambda: catalog.preset_settings(study.preset))
     lists = {
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, where, objects)
         for name in LISTS
@@ -147,13 +146,13 @@ def parse_study(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{place_words(where, 'models')}two are called '{name}'")
-    for named in _tried(place_words(where, "metrics"), lambda: metric_texts(study.metrics)):
-        _tried(place_words(where, "metrics"), lambda named=named: metric(named))
+    for named in _tried(where, "metrics", lambda: metric_texts(study.metrics)):
+        _tried(where, "metrics", lambda named=named: metric(named))
     for name, entries in lists.items():
         for entry in entries:
             if isinstance(entry.keys, PartKeys):
-                _tried(place_words(where, entry.place), entry.keys.refuse_taken_names)
-            _tried(place_words(where, entry.place), lambda entry=entry: entry.keys.checked)
+                _tried(where, entry.place, entry.keys.refuse_taken_names)
+            _tried(where, entry.place, lambda entry=entry: entry.keys.checked)
         if name != "models":  # those have names of their own
             _refuse_equal(entries, where)
     return StudySpec(study, path=where or Path("study"), text=text, **_labelled(lists))
@@ -203,11 +202,11 @@ def _act_by_themselves(models: list[StudyEntry]) -> bool:
     return bool(models) and all(entry.keys.policy is not None for entry in models)
 
 
-def _tried(where: str, work: Callable[[], Any]) -> Any:
+def _tried(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except WmelError as error:
-        raise type(error)(f"{where}{error}") from error
+        raise type(error)(f"{place_words(path, place)}{error}") from error
 
 
 def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:

@@ -125,7 +125,9 @@ def _labels(cells: list[Cell], taken: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _frame(block: StoredBlock) -> pl.DataFrame:
-    return read_frame(block.rows) if isinstance(block.rows, Path) else frame_of(block.rows)
+    """The rows of a block; a column that it was stored without is missing."""
+    found = read_frame(block.rows) if isinstance(block.rows, Path) else frame_of(block.rows)
+    return found.with_columns(pl.lit(None).alias(name) for name in COLUMNS if name not in found.columns)
 
 
 def _row(cell: Cell) -> dict[str, Any]:
