@@ -59,9 +59,16 @@ def normals(uniforms: Array) -> Array:
     """Box-Muller: uniforms [...,2k] of a stream -> standard normals [...,2k], in their own library."""
     xp = namespace_of(uniforms)
     half = uniforms.shape[-1] // 2
-    radius = xp.sqrt(-2 * xp.log(1 - uniforms[..., :half]))
+    radius = 1 - uniforms[..., :half]
+    xp.log(radius, out=radius)  # in place: at this size, memory costs more than arithmetic
+    radius *= -2
+    xp.sqrt(radius, out=radius)
     angle = 2 * math.pi * uniforms[..., half:]
-    return xp.concatenate([radius * xp.cos(angle), radius * xp.sin(angle)], axis=-1)
+    across = xp.cos(angle)
+    up = xp.sin(angle, out=angle)
+    across *= radius
+    up *= radius
+    return xp.concatenate([across, up], axis=-1)
 
 
 def _between_zero_and_one(bits: np.ndarray) -> np.ndarray:

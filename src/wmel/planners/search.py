@@ -112,10 +112,16 @@ class GaussianSequences:
     def sample(self, uniforms: Array) -> Array:
         """Uniforms [B,N,H,A'] -> candidates [B,N,H,A]; the mean competes with its own samples."""
         xp = namespace_of(uniforms)
-        low, high = as_like(self.space.low, uniforms), as_like(self.space.high, uniforms)
+        low, high = (self._each_step(bound, uniforms) for bound in (self.space.low, self.space.high))
         noise = normals(uniforms)[..., : self.space.width]
         noise[:, 0] = 0
-        return xp.clip(self.mean[:, None] + self.deviation[:, None] * noise, low, high)
+        noise *= self.deviation[:, None]
+        noise += self.mean[:, None]
+        return xp.clip(noise, low, high, out=noise)
+
+    def _each_step(self, bound: Array, like: Array) -> Array:
+        """A bound [A] written out for every step [H,A]: numpy is slow along an axis as short as an action."""
+        return as_like(np.ascontiguousarray(np.broadcast_to(bound, self.mean.shape[1:])), like)
 
     def refit(self, elites: Array, weights: Array, smoothing: float, min_deviation: float = 0.0) -> "GaussianSequences":
         """The distribution of the elites [B,E,H,A] by weight [B,E], mixed with `smoothing` parts of the old one.
