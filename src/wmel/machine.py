@@ -1,13 +1,15 @@
-"""The machine a number was measured on: threads in use and versions of packages."""
+"""The machine a number was measured on: threads in use, versions of packages, and whether they are those wanted."""
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -49,3 +51,48 @@ def versions_in_use() -> dict[str, str]:
 
 
 _version = cache(version)  # asked anew it reads the package's files
+
+
+def requirements() -> list[dict[str, Any]]:
+    """What wmel and each of its extras want, what is installed, and whether that fits."""
+    return [_row(requirement) for requirement in requires("wmel") or []]
+
+
+def _row(requirement: str) -> dict[str, Any]:
+    """What a requirement wants, what is installed, and whether that fits."""
+    part, package, wanted = _parsed(requirement)
+    found = _installed(package)
+    fits = found is not None and _fits(found, wanted)
+    return {"part": part, "package": package, "wanted": wanted, "installed": found, "fits": fits}
+
+
+def _parsed(requirement: str) -> tuple[str, str, str]:
+    """A requirement line of the package's metadata -> extra, package, wanted versions."""
+    demand, _, marker = requirement.partition(";")
+    extra = re.search(r"extra == .([a-z]+)", marker)
+    package = re.match(r"[\w.-]+", demand)
+    assert package is not None, requirement
+    return extra[1] if extra else "core", package[0], demand[package.end() :].strip() or "any"
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _fits(found: str, wanted: str) -> bool:
+    """Whether a version is one of those wanted: any, >=A, ==A or ==A.*, several with commas."""
+    return all(_fits_one(found, part.strip()) for part in wanted.split(",") if part.strip() != "any")
+
+
+def _fits_one(found: str, wanted: str) -> bool:
+    sign, version = wanted[:2], wanted[2:]
+    if sign == "==":
+        return f"{found}.".startswith(version.removesuffix("*").rstrip(".") + ".")
+    return sign != ">=" or _numbers(found) >= _numbers(version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0]))

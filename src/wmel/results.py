@@ -10,6 +10,7 @@ from typing import Any
 
 from wmel.errors import BadInput, needing
 from wmel.files import check_writable, write_atomically
+from wmel.parts import import_object
 
 Texts = Sequence[Mapping[str, str]]
 LINES = 12  # of a summary that are printed
@@ -205,6 +206,19 @@ class Result:
             write_record(folder / FILES[self.record.kind], self.record)
         write_atomically(folder / SUMMARY, _markdown(self.answer, self.shown_rows))
         return folder
+
+
+def figure_of(place: str, shown: Any) -> Callable[[], Any]:
+    """A figure that is drawn when it is wanted, by a function of `wmel.reports`: of a record, or of what makes one."""
+
+    def draw() -> Any:
+        from wmel.reports.document import plotly_needed
+
+        with plotly_needed():
+            make = import_object(f"wmel.reports.{place}")
+        return make(shown() if callable(shown) else shown)
+
+    return draw
 
 
 def _refuse_another(folder: Path, result: Result) -> None:

@@ -2,7 +2,7 @@ from importlib.metadata import version
 
 import pytest
 
-from wmel.cli.doctor import _fits
+from wmel.machine import _fits
 
 
 def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):

@@ -16,7 +16,7 @@ from wmel.kinds import refuse_no_part
 from wmel.parts import name_and_settings
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
-from wmel.results import Result
+from wmel.results import Result, figure_of
 from wmel.testing.findings import Finding
 
 
@@ -96,14 +96,6 @@ def recorded_result(record: CheckRecord) -> Result:
         lines,
         1 if broken else 0,
         "check",
-        draw=lambda: _figure(record),
+        draw=figure_of("figures:promises_figure", record),
         prints_rows=True,
     )
-
-
-def _figure(record: CheckRecord) -> Any:
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import promises_figure
-    return promises_figure(record)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
@@ -15,7 +15,7 @@ from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.compare_record import comparison_record
 from wmel.reports.records import write_record
 from wmel.reports.terminal import compare_lines
-from wmel.results import Result
+from wmel.results import Result, figure_of
 from wmel.schema import Run, pooled
 
 RUN, SWEEP, CPG, STUDY = "a run", "a sweep", "a comparison of models", "a study"
@@ -92,7 +92,7 @@ def recorded_result(record: ComparisonRecord) -> Result:
         code,
         "compare",
         failures=failures,
-        draw=lambda: _figure(record),
+        draw=figure_of("figures:differences_figure", record),
     )
 
 
@@ -163,11 +163,3 @@ def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
     if unjudged:
         failures.append(f"--fail-if-worse could not judge {', '.join(unjudged)}")
     return failures, notes, 1 if worse or unjudged else 0
-
-
-def _figure(record: ComparisonRecord) -> Any:
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import differences_figure
-    return differences_figure(record)

@@ -20,7 +20,7 @@ from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_compa
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.terminal import gap_lines
 from wmel.reports.words import answer_of_gap
-from wmel.results import Result
+from wmel.results import Result, figure_of
 from wmel.schema import Coverage
 
 MOST_PAIRS, ROUND = 150, 10  # of an anytime run, and between two looks
@@ -140,7 +140,7 @@ def _result(
         folder_of(store),
         store,
         failures=reasons,
-        draw=lambda: _figure(record()),
+        draw=figure_of("figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,
     )
@@ -185,11 +185,3 @@ def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:
         except TypeError as error:
             raise BadInput(f"the coverage on a card cannot be read: {error}") from error
     return found
-
-
-def _figure(record: Any) -> Any:
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import arms_figure
-    return arms_figure(record)

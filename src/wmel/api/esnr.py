@@ -22,7 +22,7 @@ from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.records import write_record
 from wmel.reports.terminal import esnr_lines
-from wmel.results import Result
+from wmel.results import Result, figure_of
 
 MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
@@ -99,7 +99,7 @@ def recorded_result(record: EsnrRecord, store: Store | None = None) -> Result:
         verb="esnr",
         folder=folder_of(store),
         store=store,
-        draw=lambda: _figure(record),
+        draw=figure_of("esnr_figures:ratios", record),
         page=lambda: esnr_page(record),
         markdown=lambda: to_markdown_esnr(record),
         more={"readings": record.readings},
@@ -163,11 +163,3 @@ def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
     if diagnostic.oracle and slopes >= MANY_STEPS and not quiet:
         told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
         note(f"{told}; oracle=False (--no-oracle) leaves them out")
-
-
-def _figure(record: Any) -> Any:
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.esnr_figures import ratios
-    return ratios(record)

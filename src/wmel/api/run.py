@@ -30,7 +30,7 @@ from wmel.reports.markdown import to_markdown_scorecard
 from wmel.reports.records import recorded_run, run_record, run_scorecard
 from wmel.reports.terminal import scorecard_lines
 from wmel.reports.words import answer_of_run
-from wmel.results import Result
+from wmel.results import Result, figure_of
 from wmel.schema import Run, pooled
 
 
@@ -92,7 +92,7 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         folder_of(store),
         store,
         failures=[broken] if broken else [],
-        draw=lambda: _figure(record()),
+        draw=figure_of("figures:outcomes", record),
         markdown=lambda: to_markdown_scorecard(card),
         more={"scorecard": card, "run": found},
     )
@@ -145,11 +145,3 @@ def _refuse_another_oracle(model: Any, environment: Any) -> None:
     here, there = (name.partition("[")[0] for name in names)
     if here != there:
         raise BadInput(f"the model is the oracle of {there}, and episodes are run in {here}: name it in wmel.cpg")
-
-
-def _figure(record: Any) -> Any:
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import outcomes
-    return outcomes(record)

@@ -32,7 +32,7 @@ from wmel.reports.markdown import to_markdown_horizon_sweep
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
 from wmel.reports.terminal import sweep_lines
 from wmel.reports.words import answer_of_sweep
-from wmel.results import Result
+from wmel.results import Result, figure_of
 from wmel.schema import SweepPoint, pooled, stacked
 
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
@@ -122,7 +122,7 @@ def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) 
         folder_of(store),
         store,
         failures=[broken] if broken else [],
-        draw=lambda: draw_sweep(record),
+        draw=figure_of("figures:sweep_figure", record),
         markdown=lambda: to_markdown_horizon_sweep(curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},
     )
@@ -216,12 +216,3 @@ def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
     if not isinstance(value, str) or part is None:
         return value
     return registry.parse(part, {name: value})[name]
-
-
-def draw_sweep(record: Any) -> Any:
-    """Success over what was swept."""
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import sweep_figure
-    return sweep_figure(record)

@@ -14,7 +14,7 @@ from wmel.reports.document import plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
 from wmel.reports.records import write_record
 from wmel.reports.terminal import table_lines
-from wmel.results import Result
+from wmel.results import Result, figure_of
 
 
 @verb
@@ -84,15 +84,9 @@ def _result(panels: Sequence[Any]) -> Result:
         cache(lambda: toy_record(panels)),
         lines,
         verb="esnr_toy",
-        draw=lambda: _figure(panels),
+        draw=figure_of("toy_figures:all_ratios_figure", panels),
         page=lambda: toy_page(panels),
         markdown=lambda: to_markdown_toy(panels),
         prints_rows=True,
         more={"panels": panels},
     )
-
-
-def _figure(panels: Sequence[Any]) -> Any:
-    with plotly_needed():
-        from wmel.reports.toy_figures import all_ratios_figure
-    return all_ratios_figure(panels)
