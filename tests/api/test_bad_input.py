@@ -47,6 +47,12 @@ BAD = {  # what -> call, the offending word
     ),
     "a class for an executor": (lambda: wmel.run(executor=wmel.Serial), "an executor is an object"),
     "a live planner's own execute": (lambda: wmel.run(policy=Executing()), "'execute' has the name of a key"),
+    "a flag of the command line": (lambda: wmel.run(env="maze_toy"), "did you mean 'environment'?"),
+    "a flag that is no truth value": (lambda: wmel.run(rewards="no"), "rewards takes true or false, got 'no'"),
+    "a diagnostic's setting given twice": (
+        lambda: wmel.diagnose({"name": "prediction-error", "steps": 2}, "maze_toy", steps=3), "given twice: 2 and 3"
+    ),
+    "readings in one file": (lambda: wmel.diagnose("prediction-error", "maze_toy", output="r.json"), "r.json"),
     "seeds that are no numbers": (lambda: wmel.run(seeds="0,x"), "'0,x'"),
     "a layout that is not there": (lambda: wmel.run(layout="absent.txt"), "absent.txt"),
     "a gap in one file": (lambda: wmel.cpg("maze_toy", {"m": _still}, output="gap.json"), "gap.json"),

@@ -33,6 +33,9 @@ def test_readings_are_stored_loaded_and_not_taken_twice(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").rglob("*.json")} == stored
     assert wmel.load(tmp_path).table.equals(first.table)
     assert (tmp_path / "report.html").exists()
+    for other in ({"steps": 3}, {"environment": "dmc_acrobot"}):
+        with pytest.raises(BadInput, match="holds another result"):
+            wmel.diagnose("prediction-error", **{"environment": "dmc_cartpole", **how, **other})
 
 
 @pytest.mark.parametrize(

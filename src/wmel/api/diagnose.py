@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, run_and_load, runner_options, store_for
+from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner_options, store_for
 from wmel.api.given import Given, is_oracle, seeds_of
 from wmel.api.study import stored_study
-from wmel.api.verbs import verb
+from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.parts import name_and_settings
@@ -35,12 +35,18 @@ def diagnose(
     """
     given = Given.of_options(options)
     folder = None if output is None else Path(output)
+    if folder is not None and folder.suffix == RECORD_SUFFIX:
+        raise BadInput(f"readings are kept in a folder, beside their report: give a folder as output, got {folder}")
     names = (FILES["study"], "report.md", "report.html")
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
     entries = given.models(without_oracle(models))
     name, own = name_and_settings(diagnostic, "diagnostic")
-    wanted = {"name": name, **given.beside("diagnostic", name, {**own, **diagnostic_settings(options)})}
+    beside = diagnostic_settings(options)
+    twice = next((key for key in beside if key in own), None)
+    if twice is not None:
+        raise BadInput(given_twice("diagnostic", name, twice, own[twice], beside[twice]))
+    wanted = {"name": name, **given.beside("diagnostic", name, {**own, **beside})}
     study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"})
     result = read_models(given, study, folder, options, stored_study)
     if folder is not None:

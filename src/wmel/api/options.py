@@ -25,6 +25,9 @@ class Option:
     metavar: str | None = None
     names: tuple[str, ...] = ()  # kinds of parts whose names a shell completes it with
 
+    def __repr__(self) -> str:
+        return repr(self.help)  # in the signature of a verb
+
 
 @dataclass(frozen=True)
 class SettingOf:

@@ -14,6 +14,7 @@ from wmel.errors import BadInput, nearest, shorten_values
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
     "path": ("a path", (str, Path)),
     "number": ("a number", Real),
+    "flag": ("true or false", bool),
     "text": ("text", str),
 }
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -32,7 +33,7 @@ def verb(function: Verb) -> Verb:
     def bind(*values: Any, **given: Any) -> inspect.BoundArguments:
         unknown = next((name for name in given if name not in known and not has_more), None)
         if unknown is not None:
-            raise BadInput(_refusal(function.__name__, list(known), unknown, given))
+            raise BadInput(_refusal(function.__name__, known, unknown, given))
         try:
             bound = own.bind(*values, **given)
         except TypeError as error:
@@ -59,6 +60,7 @@ def verb(function: Verb) -> Verb:
 
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
     vars(call)["__signature__"] = own.replace(parameters=parameters)
+    call.__doc__ = f"{function.__doc__}\n\nOptions:\n{_option_lines(known)}"
     return call  # pyright: ignore[reportReturnType]
 
 
@@ -187,7 +189,24 @@ def _read_layout(layout: Any) -> Any:
         raise BadInput(f"cannot read the layout {layout}: {error}") from error
 
 
-def _refusal(name: str, known: list[str], unknown: str, given: Mapping[str, Any]) -> str:
-    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r}}}'
-    words = f"wmel.{name} has no parameter '{unknown}'{hint if 'settings' in known else ''}"
-    return f"{words};{nearest(unknown, known)}"
+def _option_lines(known: Mapping[str, inspect.Parameter]) -> str:
+    """What each option means, for `help` and notebooks; of a setting, where it is explained."""
+    marks = {name: mark_of(one) for name, one in known.items()}
+    words = {
+        name: mark.help if isinstance(mark, Option) else f"Setting of the {mark.kind}; `wmel list {mark.part}`."
+        for name, mark in marks.items()
+        if isinstance(mark, Option | SettingOf)
+    }
+    return "\n".join(f"    {name}: {text}" for name, text in words.items())
+
+
+def _refusal(name: str, known: Mapping[str, inspect.Parameter], unknown: str, given: Mapping[str, Any]) -> str:
+    """Why a keyword is refused: with the option whose flag it is, the nearest one, or where settings go."""
+    words = f"wmel.{name} has no parameter '{unknown}'"
+    marks = {option: mark_of(one) for option, one in known.items()}
+    meant = [one for one, mark in marks.items() if isinstance(mark, Option) and f"--{unknown}" in mark.flags]
+    if meant:
+        return f"{words}; did you mean '{meant[0]}'?"
+    near = nearest(unknown, known)
+    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r:.80}}}'
+    return f"{words}{hint if 'settings' in known and 'did you mean' not in near else ''};{near}"

@@ -70,7 +70,7 @@ def command_of(verb: Callable[..., Any], show: Callable[..., int], own: OwnSetti
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     call.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
-    call.__doc__ = verb.__doc__
+    call.__doc__ = inspect.unwrap(verb).__doc__
     return call
 
 

@@ -21,6 +21,7 @@ def refuse_another(store: Store, study: Study) -> None:
     - of `run`, of the same task (environment, criterion, perturbation, steps), planner or policy, and model;
     - of `cpg`, of the same task and planner, whatever the models;
     - of `sweep`, of the same swept settings, and otherwise as those of `run`;
+    - of `diagnose`, of the same diagnostic, environment and objective, whatever the models;
     - of `esnr` and `esnr_over_training`, always: a folder keeps the readings of several questions apart.
     Numbers of episodes, seeds, swept values, metrics, executors and devices do not matter: they extend a result.
     A checkpoint is the same by its path or by its files: it may be trained again, or moved.
@@ -41,9 +42,17 @@ def _is_same(one: Manifest | Study, other: Manifest | Study) -> bool:
         return False
     if one.verb["name"] == "study":
         return one.name == other.name
+    if one.verb["name"] == "diagnose":
+        return _questions(one) == _questions(other)
     if not one.cells and not other.cells:
         return True
     return not set(_descriptions(one)).isdisjoint(_descriptions(other))
+
+
+def _questions(result: Manifest | Study) -> set[str]:
+    """What is read, where and by which objective, whatever the models and seeds."""
+    asked = ([one.diagnostic, one.environment, one.objective] for one in result.diagnostics)
+    return {json.dumps(one, sort_keys=True) for one in asked}
 
 
 def _swept(verb: Mapping[str, Any]) -> list[str]:
