@@ -99,7 +99,7 @@ def test_a_model_given_by_the_wrong_keyword_is_refused():
         lambda: wmel.sweep(sweep=Network()),
         lambda: wmel.compare(Network(), Network()),
         lambda: wmel.study(Network()),
-        lambda: wmel.run(polcy=Network()),
+        lambda: wmel.run(zzz=Network()),
     ],
 )
 def test_no_message_prints_a_whole_network(call):
