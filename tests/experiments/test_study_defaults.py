@@ -49,3 +49,9 @@ def test_settings_beside_a_study_are_those_of_its_executor(tmp_path):
 def test_a_preset_is_explained_and_kinds_are_one_document(wmel_command):
     assert "init" in wmel_command("list", "paper").stdout
     assert set(json.loads(wmel_command("list", "planners", "policies", "--json").stdout)) == {"planners", "policies"}
+
+
+def test_a_part_without_settings_may_be_written_as_its_name():
+    named = {"name": "x", "environments": ["maze_toy"], "planners": ["cem"], "perturbations": ["drop-next-2"]}
+    tables = {key: [{"name": one} for one in value] if key != "name" else value for key, value in named.items()}
+    assert [c.key for c in study_of(parse_study(named)).cells] == [c.key for c in study_of(parse_study(tables)).cells]

@@ -225,7 +225,7 @@ def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
 def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[StudyEntry]:
     if given is None:
         raise BadInput(f"{place_words(path, name)}at least one is needed")
-    if name == "objectives" and isinstance(given, list):
+    if name not in ("models", "criteria") and isinstance(given, list):
         given = [{"name": one} if isinstance(one, str) else one for one in given]
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadInput(f"{place_words(path, name)}write each as a [[{name}]] table, got {shown(given)}")
