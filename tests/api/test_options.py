@@ -116,7 +116,7 @@ def test_where_states_went_is_in_every_result_and_survives_its_record(tmp_path):
         "random": 10,
     }
     done.report(tmp_path / "report.md")
-    assert "Uprightness" in (tmp_path / "report.md").read_text()
+    assert "uprightness of visited states" in (tmp_path / "report.md").read_text()
 
 
 def test_an_added_metric_is_a_column_of_every_table(tmp_path):

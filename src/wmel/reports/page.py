@@ -77,7 +77,8 @@ def _legend(record: StudyRecord) -> str:
 
 
 def _comparison(comparison: ComparisonEntry) -> str:
-    tables = "".join(html_table(make(comparison)) for make in (arms_table, gaps_table, coverage_table))
+    shown = (arms_table(comparison), gaps_table(comparison), coverage_table(comparison.coverage))
+    tables = "".join(map(html_table, shown))
     reasons = html_list(verdict_reasons(comparison)) or "<p>No gap was measured here.</p>"
     setting = f'<p class="quiet">{escape(describe_comparison(comparison))}</p>'
     return f"<details><summary>{escape(comparison.name)}</summary>{setting}{tables}{reasons}</details>"

@@ -50,7 +50,7 @@ def _comparison(comparison: ComparisonEntry) -> list[str]:
         f"## {plain(comparison.name)}",
         plain(describe_comparison(comparison)),
         *markdown_table(arms_table(comparison)),
-        *(_titled(coverage_table(comparison)) if comparison.coverage else []),
+        *(_titled(coverage_table(comparison.coverage)) if comparison.coverage else []),
     ]
     if not comparison.gaps:
         return [*blocks, "No gap was measured here."]

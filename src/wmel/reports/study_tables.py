@@ -1,8 +1,11 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
+from collections.abc import Mapping
+
 from wmel.analysis.verdict import shown
 from wmel.contract.labels import label_words
 from wmel.reports.cpg_record import EARLY
+from wmel.reports.json_envelope import CoverageEntry
 from wmel.reports.study_cells import (
     StudyTable,
     TableCell,
@@ -77,23 +80,23 @@ def arms_table(comparison: ComparisonEntry) -> StudyTable:
     return StudyTable(f"Arms of {comparison.name}", columns, rows)
 
 
-def coverage_table(comparison: ComparisonEntry) -> StudyTable:
-    """Where the states that each arm visited lie, where an axis is to be covered."""
-    seen = comparison.coverage
-    axis = next((one.axis for one in seen.values()), "")
-    columns = (TableColumn("arm", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
+def coverage_table(coverage: Mapping[str, CoverageEntry]) -> StudyTable:
+    """Where the states that each arm visited lie along the axis to be covered."""
+    axis = next((one.axis for one in coverage.values()), "")
+    columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
     rows = tuple(
         (
-            TableCell(arm),
+            TableCell(name),
             TableCell(str(one.states)),
             TableCell(f"{one.mean:.3f}"),
             TableCell(f"{one.most:.3f}"),
             TableCell(f"{one.above_half:.1%}"),
             TableCell(f"{one.above_three_quarters:.1%}"),
         )
-        for arm, one in seen.items()
+        for name, one in coverage.items()
     )
-    return StudyTable(f"{axis} of the states visited in {comparison.name}".capitalize(), columns, rows)
+    caption = f"{axis} of visited states (shares above half and three quarters of the way up)"
+    return StudyTable(caption, columns, rows)
 
 
 def gaps_table(comparison: ComparisonEntry) -> StudyTable:

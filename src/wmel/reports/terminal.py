@@ -26,6 +26,7 @@ from wmel.reports.json_envelope import (
 from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_readings import readings_tables
+from wmel.reports.study_tables import coverage_table
 from wmel.reports.words import bounds, describe_setting, horizon_note, number, short
 from wmel.stats.estimate import Estimate
 
@@ -185,14 +186,8 @@ def _gap_lines(name: str, entry: CPGEntry, *, paper_first: bool) -> list[str]:
 def coverage_lines(coverage: Mapping[str, CoverageEntry | None]) -> list[str]:
     """Where states were visited, by arm, where that has a name."""
     seen = {name: one for name, one in coverage.items() if one is not None}
-    if not seen:
-        return []
-    rows = table("name", "states", "mean", "max", "above 1/2", "above 3/4")
-    for name, one in seen.items():
-        shares = (f"{one.above_half:.1%}", f"{one.above_three_quarters:.1%}")
-        rows.add_row(name, str(one.states), f"{one.mean:.3f}", f"{one.most:.3f}", *shares)
-    axis = next(iter(seen.values())).axis
-    return [f"\n{axis} of visited states (shares above half and three quarters of the way up)", lines_of(rows)]
+    shown = coverage_table(seen)
+    return [f"\n{shown.caption}", *table_lines(shown)] if seen else []
 
 
 def compare_lines(record: ComparisonRecord) -> list[str]:
