@@ -160,3 +160,11 @@ def is_alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def nothing(job):
+    """Work that returns nothing."""
+
+
+def test_work_may_return_nothing():
+    assert dict(Processes(2)(nothing, range(3))) == dict.fromkeys(range(3))

@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 SECONDS_BETWEEN_LOOKS = 0.5
 STARTS = 3  # tries to start a worker
 TRIES = 2  # of a job whose worker dies
+TRIED_AGAIN = object()  # in place of an outcome, which may be None
 THREADS_OF_A_WORKER: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -89,7 +90,7 @@ class Processes:
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
                     worker = busy[future]
                     job, outcome = worker.job, worker.outcome()
-                    if outcome is None:
+                    if outcome is TRIED_AGAIN:
                         continue
                     if queue:
                         worker.take(queue.popleft())
@@ -117,7 +118,7 @@ class _Worker:
         self._hand_over()
 
     def outcome(self) -> Any:
-        """The result of the job or a `Failure`; None where the process died and the job is tried again."""
+        """The result of the job or a `Failure`; `TRIED_AGAIN` where the process died and the job has another."""
         assert self.future is not None
         try:
             return self.future.result()
@@ -128,7 +129,7 @@ class _Worker:
         if self.deaths == TRIES:
             return Failure("its worker died, twice: out of memory, or killed")
         self._hand_over()
-        return None
+        return TRIED_AGAIN
 
     def _hand_over(self) -> None:
         if self.pool is None:
