@@ -67,7 +67,7 @@ VERBS = {  # every verb of the command line, by the same name
     "train": "wmel.api.train",
     "convert": "wmel.api.train",
     "study": "wmel.api.study",
-    "report": "wmel.api.study",
+    "report": "wmel.api.report",
     "load": "wmel.api.load",
     "show": "wmel.api.show",
     "compare": "wmel.api.compare",

@@ -163,6 +163,11 @@ def settings_by_preset(preset: Mapping[str, Mapping[str, Any]], registry: Regist
     return {key: value for key, value in wanted.items() if key in registry.settings_of(name)} if wanted else {}
 
 
+def preset_without_effect(preset: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why a preset is refused that sets nothing of the parts named."""
+    return f"the preset sets nothing of the parts named here: it has settings of {', '.join(preset)}"
+
+
 ENVIRONMENTS = Registry(
     "environment",
     {

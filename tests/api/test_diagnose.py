@@ -1,5 +1,7 @@
 """Any diagnostic, of the catalogue or a plugin's, is read by wmel.diagnose and by the command line."""
 
+import json
+
 import pytest
 
 import wmel
@@ -57,3 +59,50 @@ def test_the_command_line_has_the_settings_as_options(wmel_command):
     assert done.returncode == 0 and '"rmse"' in done.stdout
     done = wmel_command(*line.split(), "--stps", "2")
     assert done.returncode == 2 and "did you mean 'steps'" in done.stderr
+
+
+class Narrow:
+    """A model whose step loses components."""
+
+    spec = wmel.WorldModelSpec("narrow")
+
+    def encode(self, percept, previous):
+        return percept.observation
+
+    def step(self, latents, actions):
+        return latents[:, :1]
+
+    def decode(self, latents):
+        return latents
+
+
+@pytest.mark.parametrize("diagnostic", ["prediction-error", "tests.experiments.swept_parts:Lengths"])
+def test_a_model_that_breaks_is_refused_before_anything_is_read(diagnostic, tmp_path):
+    with pytest.raises(BadInput, match=r"step.*test_diagnose\.py, line \d+"):
+        wmel.diagnose(diagnostic, "dmc_cartpole", {"narrow": Narrow()}, output=tmp_path / "out", quiet=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_seeds_are_read_by_python_and_the_command_line(wmel_command):
+    line = "diagnose prediction-error --env dmc_cartpole --states 8 --steps 1 --seeds 0,1 --json --quiet"
+    done = wmel_command(*line.split())
+    assert done.returncode == 0, done.stderr
+    typed = [row["seed"] for row in json.loads(done.stdout)["readings"]]
+    called = wmel.diagnose("prediction-error", "dmc_cartpole", steps=1, seeds=[0, 1], **TINY)
+    assert typed == called.table["seed"].to_list() == [0, 1]
+    assert called.lines[0].startswith("prediction-error") and "episodes;" not in str(called)
+    with pytest.raises(BadInput, match="one seed"):
+        wmel.esnr("dmc_cartpole", "oracle", seeds=[0, 1], quiet=True)
+
+
+def test_a_setting_of_a_diagnostic_is_swept():
+    swept = wmel.diagnose("prediction-error", "dmc_cartpole", sweep={"diagnostic.steps": [1, 2]}, **TINY)
+    assert swept.table["diagnostic_steps"].to_list() == [1, 2, 2]
+    with pytest.raises(BadInput, match="wmel diagnose"):
+        wmel.sweep(sweep={"diagnostic.steps": [1, 2]}, quiet=True)
+
+
+def test_states_come_from_a_policy_by_both_names_of_the_option(wmel_command):
+    line = "diagnose prediction-error --env dmc_cartpole --states 8 --steps 1 --json --quiet"
+    readings = [wmel_command(*line.split(), flag, "cem").stdout for flag in ("--source", "--from")]
+    assert json.loads(readings[0])["readings"] == json.loads(readings[1])["readings"]

@@ -1,8 +1,13 @@
 """Parts given as objects run as they are: nothing is rebuilt from a guess."""
 
+import sys
+from dataclasses import dataclass
+from functools import partial
+
 import pytest
 
 import wmel
+from tests.experiments.swept_parts import Lengths
 from wmel.contract.objective import ClosestApproach, DiscountedSum
 from wmel.errors import BadInput
 from wmel.objectives import GoalDistance, SmoothUpright
@@ -89,3 +94,98 @@ def test_the_discount_of_the_objective_is_that_of_esnr():
     assert read(settings={"objective.discount": 0.1}) == read(discount=0.1) != read()
     with pytest.raises(BadInput, match=r"0\.5.*0\.1"):
         read(settings={"objective.discount": 0.1}, discount=0.5)
+
+
+def longest(table, scale: float = 1.0):
+    return wmel.Estimate(scale * float(table["steps"].max()))
+
+
+@dataclass(frozen=True)
+class Longest:
+    """A metric that is an object with a setting."""
+
+    scale: float = 1.0
+
+    def __call__(self, table):
+        return longest(table, self.scale)
+
+
+HERE = __name__
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "scale"),
+    [
+        (longest, f"{HERE}:longest", 1),
+        (partial(longest, scale=2.0), f"{HERE}:longest@2.0", 2),
+        (Longest(3.0), f"{HERE}:Longest@3.0", 3),
+    ],
+)
+def test_a_metric_may_be_a_function_or_an_object(metric, name, scale):
+    result = wmel.run("maze_toy", "cem", metrics=[metric], **TINY)
+    assert result.scorecard[name].value == scale * result.episodes["steps"].max()
+    assert wmel.run("maze_toy", "cem", metrics=metric, **TINY).scorecard[name] == result.scorecard[name]
+
+
+@pytest.mark.parametrize("metric", [lambda table: wmel.Estimate(1.0), object(), 3])
+def test_a_metric_that_no_name_leads_to_is_refused(metric):
+    with pytest.raises(BadInput, match="metric"):
+        wmel.run("maze_toy", "cem", metrics=[metric], **TINY)
+
+
+def test_stored_rows_are_read_without_the_metric_that_was_added(tmp_path, monkeypatch):
+    wmel.run("maze_toy", "cem", metrics=[longest], output=tmp_path / "run", **TINY)
+    monkeypatch.delattr(sys.modules[HERE], "longest")
+    found = wmel.load(tmp_path / "run")
+    assert not found.scorecard[f"{HERE}:longest"].is_defined and found.scorecard["success_rate"].is_defined
+
+
+def test_a_diagnostic_may_be_an_object():
+    result = wmel.diagnose(Lengths(3.0), "maze_toy", seeds="0,1", quiet=True)
+    assert result.table["length"].to_list() == [180.0, 180.0] and result.table["seed"].to_list() == [0, 1]
+    with pytest.raises(BadInput, match="which has its settings: leave out factor"):
+        wmel.diagnose(Lengths(3.0), "maze_toy", factor=2.0, quiet=True)
+
+
+def test_a_study_of_objects_has_the_rows_of_the_same_study_by_names(tmp_path):
+    shared = {"name": "live", "episodes": 2, "horizon": 6}
+    objects = {
+        "environments": [wmel.environment("maze_toy")],
+        "planners": [wmel.CEM(elites=5), FirstCandidates(draws=9)],
+        "models": {"still": Still()},
+        "diagnostics": [Lengths(3.0)],
+        "metrics": [longest],
+        "criteria": [wmel.Criterion.parse("distance<=1")],
+        "executor": wmel.Processes(2),
+    }
+    names = {
+        "environments": ["maze_toy"],
+        "planners": [{"name": "cem", "elites": 5}, {"name": f"{HERE}:FirstCandidates", "draws": 9}],
+        "models": [{"name": "still", "object": f"{HERE}:Still"}],
+        "diagnostics": [{"name": "tests.experiments.swept_parts:Lengths", "factor": 3.0}],
+        "metrics": [f"{HERE}:longest"],
+        "criteria": [{"criterion": "distance<=1"}],
+    }
+    live, named = (
+        wmel.study({**shared, **parts}, output=tmp_path / str(place), quiet=True)
+        for place, parts in enumerate((objects, names))
+    )
+    assert live.exit_code == named.exit_code == 0
+    columns = ["arm", "episode_seed", "success", "steps"]
+    assert live.episodes.select(columns).sort(columns).equals(named.episodes.select(columns).sort(columns))
+    assert [one.values["length"].value for one in live.record.readings] == [180.0]
+
+
+class Still:
+    """A model in which nothing moves."""
+
+    spec = wmel.WorldModelSpec("still")
+
+    def encode(self, percept, previous):
+        return percept.observation
+
+    def step(self, latents, actions):
+        return latents
+
+    def decode(self, latents):
+        return latents

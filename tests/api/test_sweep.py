@@ -142,3 +142,41 @@ def test_a_swept_model_is_not_in_the_headline():
     record = sweep_record(named, epsilon=0.01)
     assert record.metadata.model is None
     assert "model:" not in sweep_lines(record, recorded_sweep(record))[0]
+
+
+@pytest.mark.parametrize("criterion", ["criterion", "criterion.criterion"])
+def test_the_criterion_is_swept_and_is_not_in_the_headline(criterion):
+    result = swept({criterion: ["distance<=0", "distance<=3"]}, CEM)
+    assert result.table["criterion"].to_list() == ["distance<=0", "distance<=3"]
+    assert result.table["success"][0] <= result.table["success"][1]
+    assert "success:" not in result.lines[0]
+
+
+def test_a_trainer_is_a_model_and_its_settings_are_given_and_swept(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("dm_control")
+    settings = {**CEM, "trainer.epochs": 1, "trainer.transitions": 60}
+    how = {"environment": "dmc_cartpole", "model": "mlp", "episodes": 1, "horizon": 3}
+    result = swept({"trainer.hidden": "4;4,4"}, settings, output=tmp_path, **how)
+    assert result.table["hidden"].to_list() == ["4", "4-4"]
+    trained = [dict(cell.arm.model["trainer"]) for cell in result.store.manifest().cells]
+    assert [one["hidden"] for one in trained] == [[4], [4, 4]]
+    assert all(one["epochs"] == 1 and one["transitions"] == 60 for one in trained)
+    with pytest.raises(BadInput, match="did you mean 'hidden'"):
+        swept({"trainer.hiden": [[4], [5]]}, settings, **how)
+    with pytest.raises(BadInput, match="no trainer"):
+        swept({"trainer.hidden": [[4], [5]]}, CEM)
+
+
+def test_a_swept_metric_is_a_column_for_each_value_beside_the_horizons():
+    result = wmel.sweep(metrics=["success@"], sweep={"metric.steps": "10,60"}, plan_horizons=[2, 20], episodes=2)
+    cards = result.sweep.scorecards
+    assert [point.plan_horizon for point in result.points] == [2, 20]
+    assert all(card["success@60"] == card["success_rate"] or card["success@60"].value == card["success_rate"].value
+               for card in cards)  # fmt: skip
+    assert all({"success@10", "success@60"} <= card.estimates.keys() for card in cards)
+
+
+def test_an_executor_is_not_swept():
+    with pytest.raises(BadInput, match=r"executor\.workers cannot be swept"):
+        swept({"executor.workers": [1, 2]})

@@ -167,6 +167,7 @@ FOREIGN = [  # places that run foreign code
     "parts.py",
     "settings.py",
     "testing/findings.py",
+    "testing/kits.py",
 ]
 
 

@@ -49,8 +49,19 @@ def test_what_is_written_with_a_part_is_explained_with_it(wmel_command):
         ("wmel.planners.cem:CEM", "planner"),
         ("tests.experiments.swept_parts:March", "policy"),
         ("tests.experiments.still:dynamics", "model"),
+        ("tests.experiments.swept_parts:make_planner", "planner"),
     ],
 )
 def test_an_object_is_listed_as_what_it_is(wmel_command, name, kind):
     done = wmel_command("list", name)
     assert done.returncode == 0 and done.stdout.startswith(f"{name}: {kind}, ")
+
+
+@pytest.mark.parametrize("verb", ["list", "check"])
+def test_what_cannot_be_made_is_refused_with_the_reason(wmel_command, verb):
+    done = wmel_command(verb, "tests.experiments.swept_parts:make_nothing")
+    assert done.returncode == 2 and "ValueError: no weights here" in done.stderr and "swept_parts.py" in done.stderr
+
+
+def test_what_a_function_makes_is_checked(wmel_command):
+    assert "make_planner as planner" in wmel_command("check", "tests.experiments.swept_parts:make_planner").stdout

@@ -96,3 +96,13 @@ class Room(GridWorld):
 
     def __init__(self, length: int = 5):
         super().__init__("room", Layout.parse("S" + "." * (length - 2) + "G"), 20)
+
+
+def make_planner(weight: int = 1):
+    """A function of settings alone: what it makes is the part."""
+    return Weighted(weight=weight)
+
+
+def make_nothing(weight: int = 1):
+    """One that cannot be called."""
+    raise ValueError("no weights here")

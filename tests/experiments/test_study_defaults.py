@@ -55,3 +55,20 @@ def test_a_part_without_settings_may_be_written_as_its_name():
     named = {"name": "x", "environments": ["maze_toy"], "planners": ["cem"], "perturbations": ["drop-next-2"]}
     tables = {key: [{"name": one} for one in value] if key != "name" else value for key, value in named.items()}
     assert [c.key for c in study_of(parse_study(named)).cells] == [c.key for c in study_of(parse_study(tables)).cells]
+
+
+@pytest.mark.parametrize("planner", ["random-shooting", {"name": "random-shooting"}])
+def test_a_preset_reaches_planners_that_are_names_and_tables(planner):
+    study = study_of(parse_study({**MAZE, "preset": "tabular-world-model", "planners": [planner]}))
+    (planned,) = [cell.arm.planner for cell in study.cells if cell.arm.planner is not None]
+    assert (planned["plan_horizon"], planned["candidates"]) == (20, 200)
+
+
+def test_a_preset_that_sets_nothing_is_refused_by_studies_and_verbs():
+    for work in (
+        lambda: parse_study({**MAZE, "preset": "tabular-world-model", "planners": ["cem"]}),
+        lambda: wmel.run("maze_toy", "cem", preset="tabular-world-model", quiet=True),
+        lambda: wmel.run("maze_toy", "greedy", preset="paper", quiet=True),
+    ):
+        with pytest.raises(BadInput, match="the preset sets nothing of the parts named here"):
+            work()

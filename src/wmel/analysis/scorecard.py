@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
-from wmel.errors import BadInput, UnknownPart, described, place_of
+from wmel.errors import BadInput, UnknownPart, WmelError, described, place_of
 from wmel.kinds import place_of_definition
 from wmel.schema import Coverage, EpisodeTable, blank_columns
 from wmel.settings import makes_part
@@ -40,10 +40,15 @@ class Scorecard:
 
 
 def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
-    """Every metric of the catalogue that needs no number, and those asked for, such as success@20 or deadline@5."""
-    plain = [name for name in METRICS.parts if not name.endswith("@")]
+    """Every metric of the catalogue that needs no number, and those requested, such as success@20 or deadline@5."""
     for name in extra:
         metric(name)
+    return stored_scorecard(policy_name, table, extra)
+
+
+def stored_scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
+    """The same of stored rows: a metric that is not installed here any more is undefined, with the reason."""
+    plain = [name for name in METRICS.parts if not name.endswith("@")]
     return Scorecard(policy_name, len(table), {name: asked(name, table) for name in (*plain, *extra)})
 
 
@@ -51,7 +56,7 @@ def asked(name: str, table: EpisodeTable) -> Estimate:
     """The estimate of a metric; one of a plugin that cannot be had is undefined with the reason, not fatal."""
     try:
         found = metric(name)(table)
-    except BadInput as error:
+    except WmelError as error:
         return Estimate.undefined(str(error))
     except Exception as error:
         if metric_data(name)["name"] in METRICS.built_in:

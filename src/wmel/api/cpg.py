@@ -63,9 +63,11 @@ def cpg(
         "objectives": given.objectives(options["objective"], task["environments"][0]),
         "models": entries,
     }
+    has_rule = bool(given.preset.get("verdict"))
+    given.fits_preset = given.fits_preset or has_rule
     stored = {
         "name": "cpg",
-        "paper": paper or bool(given.preset.get("verdict")),
+        "paper": paper or has_rule,
         "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
         "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
     }

@@ -1,14 +1,16 @@
 """wmel.diagnose: what any diagnostic reads of models, without planning with them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner_options, store_for
-from wmel.api.given import Given, is_oracle, seeds_of
+from wmel.api.given import Given, has_its_settings, seeds_of
+from wmel.api.objects import is_oracle
 from wmel.api.study import stored_study
+from wmel.api.swept import Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
@@ -26,6 +28,7 @@ def diagnose(
     environment: o.Environment,
     models: o.Models = None,
     *,
+    sweep: o.Sweep = None,
     output: o.Output = None,
     **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic")],
 ) -> Result:
@@ -41,13 +44,9 @@ def diagnose(
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
     entries = given.models(without_oracle(models))
-    name, own = name_and_settings(diagnostic, "diagnostic")
-    beside = diagnostic_settings(options)
-    twice = next((key for key in beside if key in own), None)
-    if twice is not None:
-        raise BadInput(given_twice("diagnostic", name, twice, own[twice], beside[twice]))
-    wanted = {"name": name, **given.beside("diagnostic", name, {**own, **beside})}
-    study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"})
+    wanted = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
+    swept = read_sweeps(sweep)
+    study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"}, swept)
     result = read_models(given, study, folder, options, stored_study)
     if folder is not None:
         write_record(files[FILES["study"]], result.record)
@@ -57,12 +56,31 @@ def diagnose(
     return result
 
 
+def _diagnostic_entry(given: Given, diagnostic: Any, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """The diagnostic as an entry of a study; `beside` are settings that are keywords of the verb."""
+    if not isinstance(diagnostic, str | Mapping):
+        if beside:
+            raise BadInput(has_its_settings("diagnostic", next(iter(beside))))
+        return given.part("diagnostic", diagnostic)
+    name, own = name_and_settings(diagnostic, "diagnostic")
+    twice = next((key for key in beside if key in own), None)
+    if twice is not None:
+        raise BadInput(given_twice("diagnostic", name, twice, own[twice], beside[twice]))
+    return {"name": name, **given.beside("diagnostic", name, {**own, **beside})}
+
+
 def without_oracle(models: Any) -> Any:
     """Models by name or in a list, the oracle left out; None where nothing else is there."""
     if isinstance(models, Mapping):
         return {name: one for name, one in models.items() if not is_oracle(one)} or None
     listed = [] if models is None else models if isinstance(models, list | tuple) else [models]
     return [one for one in listed if not is_oracle(one)] or None
+
+
+def refuse_several_seeds(seeds: Any) -> None:
+    """Refuse several seeds where models are compared at the same states."""
+    if len(seeds_of(seeds)) > 1:
+        raise BadInput(f"ESNR is compared at the states of one seed, got {seeds}: wmel diagnose esnr takes several")
 
 
 def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,6 +95,7 @@ def reading_study(
     diagnostic: Mapping[str, Any],
     options: Mapping[str, Any],
     verb: Mapping[str, Any],
+    sweeps: Sequence[Swept] = (),
 ) -> Study:
     """The study that reads models, or the oracle where there are none, by a diagnostic."""
     world = given.part("environment", environment)
@@ -86,10 +105,13 @@ def reading_study(
         "floor": False,
         "oracle": not entries,
         "environments": [world],
-        "objectives": given.objectives(options["objective"], world),
+        "objectives": given.objectives(
+            options["objective"], world, is_swept=any(one.kind == "objective" for one in sweeps)
+        ),
         "models": entries,
         "diagnostics": [dict(diagnostic)],
     }
+    put_sweeps(data, sweeps, given)
     return replace(given.study(data), verb=verb)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
 from wmel.api.given import Given, has_its_settings, perturbation_entry, seeds_of
+from wmel.api.objects import metric_entry
 from wmel.api.progress import note, progress_listener
 from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
@@ -96,9 +97,10 @@ def task_data(given: Given, environment: Any, options: Mapping[str, Any]) -> dic
 
 def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[str]:
     """The metrics to add, the deadline among them; settings given beside go to the one metric that has them."""
-    if not isinstance(metrics, str | Sequence | Mapping | None):
-        raise BadInput(f"metrics are a list of names, got {metrics!r}")
-    listed: list[Any] = [metrics] if isinstance(metrics, str | Mapping) else list(metrics or ())
+    listed: Any = [metrics] if callable(metrics) or isinstance(metrics, str | Mapping) else metrics or ()
+    if not isinstance(listed, Sequence):
+        raise BadInput(f"metrics are a list of names or functions, got {metrics!r}")
+    listed = [metric_entry(one) for one in listed]
     beside = given.settings["metric"]
     if beside:
         fitting = [one for one in listed if beside.keys() <= METRICS.settings_of(metric_data(one)["name"]).keys()]

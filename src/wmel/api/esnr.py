@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, without_oracle
+from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds, without_oracle
 from wmel.api.episodes import check_outputs, folder_of
 from wmel.api.given import Given
 from wmel.api.progress import note
@@ -47,6 +47,7 @@ def esnr(
     if "model" in options:
         raise BadInput("wmel.esnr has no parameter 'model'; did you mean 'models'?")
     given = Given.of_options(options)
+    refuse_several_seeds(options["seeds"])
     folder = None if output is None else Path(output)
     names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
     files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
@@ -157,8 +158,8 @@ def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
     from wmel.experiments.build import ModelPaths, build_diagnostic, build_environment
 
     cell = study.diagnostics[0]
-    diagnostic = build_diagnostic(cell)
-    world = build_environment(cell.environment, ModelPaths(Path(), Path(), objects=given.objects))
+    paths = ModelPaths(Path(), Path(), objects=given.objects)
+    diagnostic, world = build_diagnostic(cell, paths), build_environment(cell.environment, paths)
     slopes = slope_steps(world, diagnostic.states, diagnostic.samples, diagnostic.plan_horizon)
     if diagnostic.oracle and slopes >= MANY_STEPS and not quiet:
         told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"

@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.api.objects import describe_environment, readable_settings
+from wmel.api.objects import (
+    OF_MODEL,
+    describe_environment,
+    may_choose_rollout,
+    parse_model_setting,
+    readable_settings,
+    trained_folder,
+)
 from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
-from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
@@ -19,7 +25,6 @@ from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import BESIDE, check_beside, refuse_taken_names
 from wmel.experiments.spec import parse_study
 from wmel.kinds import refuse_no_part
-from wmel.models.oracle import Oracle
 from wmel.parts import Registry, nearest, settings_of
 from wmel.results import Result
 
@@ -35,7 +40,6 @@ KINDS = {
     "trainer": catalog.TRAINERS,
     "model": None,  # `rollout` and `device` of checkpoints
 }
-OF_MODEL = ("rollout", "device")
 
 
 @dataclass(eq=False)
@@ -47,6 +51,7 @@ class Given:
     objects: dict[str, Any] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # kinds whose settings found their part
     by_preset: dict[str, set[str]] = field(default_factory=dict)  # kind -> settings that only the preset gives
+    fits_preset: bool = False  # whether the preset has settings of some part
 
     @classmethod
     def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
@@ -90,7 +95,9 @@ class Given:
             raise BadInput(given_twice(kind, name, key, own[key], beside[key]))
         registry = KINDS[kind]
         assert registry is not None
-        usual = settings_by_preset(self.preset, registry, name) if isinstance(given, str | Mapping) else {}
+        of_preset = {} if own.get("given") else settings_by_preset(self.preset, registry, name)
+        self.fits_preset = self.fits_preset or bool(of_preset)
+        usual = of_preset if isinstance(given, str | Mapping) else {}
         extra = check_beside(kind, name, beside, is_typed=True)
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
@@ -148,7 +155,7 @@ class Given:
         """Models as entries: a mapping by name, a list, or one."""
         given = [] if given is None else given
         named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
-        entries = [self._model(name, one) for name, one in named]
+        entries = [self.model_entry(name, one) for name, one in named]
         names = [entry["name"] for entry in entries]
         if len(set(names)) < len(names) or {"oracle", "random", "cpg", ""} & set(names):
             raise BadInput(
@@ -161,9 +168,10 @@ class Given:
             raise BadInput("a device is for checkpoints, and none is given")
         return entries
 
-    def _model(self, name: str | None, given: Any) -> dict[str, Any]:
+    def model_entry(self, name: str | None, given: Any) -> dict[str, Any]:
+        """A model as an entry: a checkpoint, a recipe, an object of your own by its name, or a live one."""
         if isinstance(given, Result):
-            given = _trained_folder(given)
+            given = trained_folder(given)
         if isinstance(given, Mapping):
             own = given.get("name", name)
             if not isinstance(own, str) or name not in (None, own):
@@ -174,12 +182,21 @@ class Given:
         if isinstance(given, Path) or (isinstance(given, str) and (Path(given).exists() or "/" in given)):
             folder = Path(given).parent if Path(given).name == "card.json" else Path(given)
             return {"name": name or folder.name, "checkpoint": str(folder)}
+        if isinstance(given, str) and catalog.TRAINERS.has(given) and not catalog.MODELS.has(given):
+            return {"name": name or given, "trainer": given, **self._recipe_settings(given)}
         if isinstance(given, str):
             return {"name": name or given.rpartition(":")[2], "object": given}
         own = str(name or getattr(getattr(given, "spec", None), "name", None) or type(given).__name__)
         self.objects[own] = given
         known = identity_of(given)
         return {"name": own, "given": True, **({} if known is None else {"weights": known})}
+
+    def _recipe_settings(self, trainer: str) -> dict[str, Any]:
+        """The settings of a trainer that were given beside."""
+        self.used.add("trainer")
+        beside = self.settings["trainer"]
+        texts = {key: value for key, value in beside.items() if isinstance(value, str)}
+        return {**beside, **catalog.TRAINERS.parse(trainer, texts)}
 
     def _set_objects(self, entries: list[dict[str, Any]], settings: Mapping[str, Any]) -> None:
         """Give settings to the models of your own that have them; one that no model has is refused."""
@@ -194,7 +211,7 @@ class Given:
 
     def _choose_rollout(self, entries: list[dict[str, Any]], rollout: str) -> None:
         """Where some models have a choice how to imagine, the setting is for those; else for all, to be refused."""
-        choosing = [entry for entry in entries if _may_choose(entry)] or entries
+        choosing = [entry for entry in entries if may_choose_rollout(entry)] or entries
         for entry in choosing:
             if "checkpoint" not in entry and "trainer" not in entry:
                 raise BadInput(f"rollout is for checkpoints; {entry['name']} imagines in its own way")
@@ -205,6 +222,8 @@ class Given:
     def study(self, data: Mapping[str, Any]) -> Study:
         """The study that entries make up; settings of a part that is not there are refused."""
         self.refuse_unused("model", "executor")
+        if self.preset and not self.fits_preset:
+            raise BadInput(catalog.preset_without_effect(self.preset))
         return study_of(parse_study(data, objects=self.objects), self.objects)
 
     def refuse_unused(self, *used_elsewhere: str, way_out: str = "leave it out") -> None:
@@ -217,13 +236,6 @@ class Given:
 def has_its_settings(kind: str, name: str) -> str:
     """Why a setting of a live part is refused."""
     return f"the {kind} is an object, which has its settings: leave out {name}"
-
-
-def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
-    """A setting of a model of your own as it was typed, turned into a value; any other stays as it is."""
-    if not isinstance(value, str) or "object" not in entry or key in OF_MODEL:
-        return value
-    return catalog.MODELS.parse(entry["object"], {key: value})[key]
 
 
 def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:
@@ -262,27 +274,5 @@ def add_cwd_to_path() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
-def is_oracle(model: Any) -> bool:
-    """Whether a model is the true dynamics, by name or as an object."""
-    return isinstance(model, Oracle) or (isinstance(model, str) and model == ORACLE)
-
-
-def _trained_folder(result: Result) -> Path:
-    """The checkpoint that a training wrote."""
-    if result.verb != "train" or result.folder is None:
-        raise BadInput(f"a model is a checkpoint, an object or the result of a training, got that of {result.verb!r}")
-    return result.folder
-
-
 def _listed(given: Any) -> Sequence[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
-
-
-def _may_choose(entry: Mapping[str, Any]) -> bool:
-    """Whether it is a checkpoint whose kind imagines in more than one way."""
-    if "checkpoint" not in entry or not Path(entry["checkpoint"]).exists():
-        return False
-    from wmel.training.checkpoints import read_card, trainer_class
-
-    folder = Path(entry["checkpoint"])
-    return bool(trainer_class(read_card(folder)["model"], folder).rollouts)

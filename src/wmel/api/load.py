@@ -107,7 +107,8 @@ def _of_file(path: Path) -> Result:
         return result
     result.store, result.folder = store, path.parent
     if record.kind == "study":
-        from wmel.api.study import rescore_results, stored_study
+        from wmel.api.report import rescore_results
+        from wmel.api.study import stored_study
 
         if record.rescored is not None:
             loaded = replace(loaded, results=rescore_results(loaded.results, Criterion.parse(record.rescored)))

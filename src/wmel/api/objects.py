@@ -1,13 +1,21 @@
-"""Live objects as data, where the catalogue makes the same of them."""
+"""Objects that a verb is given (environments, metrics, models, trainings), as data."""
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.contract.cell import ORACLE
+from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
-from wmel.parts import plain, settings_of
+from wmel.models.oracle import Oracle
+from wmel.parts import import_object, plain, settings_of
+from wmel.results import Result
 
 SIMPLE = (bool, int, float, str)
+OF_MODEL = ("rollout", "device")  # settings of every checkpoint
 REPEAT = "action_repeat"  # a setting of environments that are wrapped where it is given
 
 
@@ -15,6 +23,41 @@ def readable_settings(part: Any) -> dict[str, Any]:
     """What a live part was made with, as far as its attributes tell and JSON can hold it."""
     found = {one: getattr(part, one, None) for one in settings_of(type(part))}
     return {one: plain(value) for one, value in found.items() if isinstance(value, SIMPLE)}
+
+
+def metric_entry(metric: Any) -> Any:
+    """A metric as a study names it: a name or a table as it is, an object by where it is defined and its settings.
+
+    A record names its metrics, so that one that no name leads back to is refused.
+    """
+    if isinstance(metric, str | Mapping) or not callable(metric):
+        return metric
+    data = catalog.METRICS.data_of(metric)
+    if data is not None:
+        return data
+    settings: dict[str, Any] = {}
+    if isinstance(metric, partial) and not metric.args:
+        metric, settings = metric.func, metric.keywords
+    elif is_dataclass(metric) and not isinstance(metric, type):
+        metric, settings = type(metric), {one: getattr(metric, one) for one in settings_of(type(metric))}
+    name = catalog.METRICS.name_of(metric) or _importable_name(metric)
+    return {"name": name, **{key: plain(value) for key, value in settings.items()}}
+
+
+def _importable_name(thing: Any) -> str:
+    """`package.module:object` of a function or class; refused where that does not lead back to it."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    target = f"{module}:{name}"
+    try:
+        found = import_object(target)
+    except BadInput:
+        found = None
+    if found is not thing:
+        raise BadInput(
+            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define a function or a dataclass at "
+            "the top level of a module or notebook"
+        )
+    return target
 
 
 def describe_environment(environment: Any) -> dict[str, Any] | None:
@@ -29,3 +72,36 @@ def describe_environment(environment: Any) -> dict[str, Any] | None:
     if type(usual) is not type(environment) and REPEAT not in settings:
         return None
     return {"name": name, **{key: value for key, value in settings.items() if usual.settings.get(key) != value}}
+
+
+def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
+    """A setting of a recipe or of a model of your own as it was typed, turned into a value; others stay as they are."""
+    if not isinstance(value, str) or key in OF_MODEL:
+        return value
+    if "trainer" in entry:
+        return catalog.TRAINERS.parse(entry["trainer"], {key: value})[key]
+    if "object" not in entry:
+        return value
+    return catalog.MODELS.parse(entry["object"], {key: value})[key]
+
+
+def is_oracle(model: Any) -> bool:
+    """Whether a model is the true dynamics, by name or as an object."""
+    return isinstance(model, Oracle) or (isinstance(model, str) and model == ORACLE)
+
+
+def trained_folder(result: Result) -> Path:
+    """The checkpoint that a training wrote."""
+    if result.verb != "train" or result.folder is None:
+        raise BadInput(f"a model is a checkpoint, an object or the result of a training, got that of {result.verb!r}")
+    return result.folder
+
+
+def may_choose_rollout(entry: Mapping[str, Any]) -> bool:
+    """Whether it is a checkpoint whose kind imagines in more than one way."""
+    if "checkpoint" not in entry or not Path(entry["checkpoint"]).exists():
+        return False
+    from wmel.training.checkpoints import read_card, trainer_class
+
+    folder = Path(entry["checkpoint"])
+    return bool(trainer_class(read_card(folder)["model"], folder).rollouts)

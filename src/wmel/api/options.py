@@ -57,11 +57,22 @@ Policy = Annotated[
 ]
 Planner = Annotated[Any, Option("Planner of every arm; `wmel list planners` names them.", names=("planners",))]
 Model = Annotated[
-    Any, Option("A checkpoint folder, or a model of your own as package.module:object.  [default: the oracle]")
+    Any,
+    Option(
+        "A checkpoint folder, a trainer's name (it is trained first), or a model of your own as package.module:object."
+        "  [default: the oracle]",
+        names=("trainers",),
+    ),
 ]
 Models = Annotated[
     Any,
-    Option("A checkpoint folder, or package.module:object; may be given several times.", "texts", ("--model",)),
+    Option(
+        "A checkpoint folder, a trainer's name (it is trained first), or package.module:object; may be given several "
+        "times.",
+        "texts",
+        ("--model",),
+        names=("trainers",),
+    ),
 ]
 Criterion = Annotated[
     Any,
@@ -108,6 +119,12 @@ Settings = Annotated[
         metavar="KIND.NAME=VALUE",
     ),
 ]
+Sweep = Annotated[
+    Mapping[str, Sequence[Any] | str] | Sequence[str] | None,
+    Option(
+        "Values of any setting: planner.elites=4,8,12; may be given several times.", "texts", metavar="KIND.NAME=A,B"
+    ),
+]
 Device = Annotated[str | None, Option("Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")]
 Trajectories = Annotated[
     Path | str | None,
@@ -135,7 +152,9 @@ class PlannerSettings(TypedDict, total=False):
     execute: Annotated[
         int | None, Option("Actions executed per plan; the rest starts the next.  [default: the whole plan]", "whole")
     ]
-    preset: Annotated[str | None, Option("Settings of a published run; `paper`: those of the CPG paper.")]
+    preset: Annotated[
+        str | None, Option("Settings of a published run; `paper`: those of the CPG paper.", names=("presets",))
+    ]
 
 
 class ScoringOptions(TypedDict, total=False):
@@ -226,7 +245,10 @@ class EpisodeOptions(
 class ReadingOptions(ScoringOptions, RunnerOptions, EnvironmentSettings, total=False):
     """Of verbs that read models."""
 
-    seeds: Annotated[int, Option("Seed of the fresh episodes and the noise.", "whole", ("--seed",), 0)]
+    seeds: Annotated[
+        Sequence[int] | int | str,
+        Option("Seeds of the fresh episodes and the noise, separated by commas.", "wholes", ("--seed",), 0),
+    ]
 
 
 class StudyOptions(RunnerOptions, total=False):

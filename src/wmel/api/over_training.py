@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.diagnose import diagnostic_settings, read_models, reading_study
+from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds
 from wmel.api.episodes import check_outputs, folder_of
 from wmel.api.esnr import collector_of
 from wmel.api.given import Given
@@ -51,6 +51,7 @@ def esnr_over_training(
 
     OUTPUT holds the readings and over-training.html; the same command goes on from there.
     """
+    refuse_several_seeds(options["seeds"])
     with plotly_needed():
         import wmel.reports.over_training_page  # noqa: F401  # before checkpoints are read
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]

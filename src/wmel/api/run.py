@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any, Unpack
 
 from wmel import catalog
-from wmel.analysis.scorecard import Scorecard, scorecard
+from wmel.analysis.scorecard import Scorecard, stored_scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
@@ -16,7 +16,8 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import Given, is_oracle
+from wmel.api.given import Given
+from wmel.api.objects import is_oracle
 from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
@@ -58,7 +59,7 @@ def run(
 def stored_run(loaded: LoadedStudy, store: Store) -> Result:
     """The result of a run from its stored rows."""
     found = pooled([one.run for one in loaded.results if one.run is not None])
-    card = scorecard(found.policy_name, found.table, loaded.metrics)
+    card = stored_scorecard(found.policy_name, found.table, loaded.metrics)
     rewards = bool(loaded.verb.get("rewards"))
     record = cache(lambda: run_record(found, metrics=loaded.metrics, rewards=rewards, card=scorecard_entry(card)))
     return _result(found, card, record, store)

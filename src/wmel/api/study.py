@@ -1,4 +1,4 @@
-"""wmel.study: run what is missing of an experiment that a TOML file, or a dict, describes; wmel.report shows it."""
+"""wmel.study: run what is missing of an experiment that a TOML file, or a dict, describes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,28 +6,24 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import study_comparisons
-from wmel.analysis.rescore import rescored
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, check_outputs, folder_of, listener_for, when_changed
+from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import Given
+from wmel.api.objects import metric_entry
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
-from wmel.contract.cell import Cell, CellResult
 from wmel.contract.criterion import Criterion
-from wmel.contract.labels import swept_setting
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
-from wmel.experiments.spec import parse_study, read_study
+from wmel.experiments.spec import LABELLED_AS, parse_study, read_study
 from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import Changed, Store
-from wmel.reports.any_record import FILES
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.page import study_page
-from wmel.reports.records import write_record
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_markdown import to_markdown_study
@@ -92,47 +88,41 @@ def study(
     )
 
 
-@verb
-def report(
-    folder: o.Stored,
-    *,
-    output: o.Output = None,
-    criterion: o.Criterion = None,
-    quiet: o.Quiet = False,
-) -> Result:
-    """Write results.json, report.md and report.html from the rows of a study; nothing is run.
-
-    They are written into its own folder unless OUTPUT is another. CRITERION judges the stored episodes anew.
-    """
-    into = Path(folder if output is None else output)
-    files = {name: into / name for name in ("report.md", "report.html")}
-    judged = Criterion.parse(criterion) if isinstance(criterion, str) else criterion
-    store = FolderStore(Path(folder))
-    loaded = load_study(store, rewards=judged is not None)
-    check_outputs(into / FILES["study"], *files.values())
-    if judged is not None:
-        loaded = replace(loaded, results=rescore_results(loaded.results, judged))
-    if loaded.verb["name"] in ("study", "cpg"):
-        result = stored_study(loaded, store, judged)
-    else:
-        from wmel.api.load import stored_result
-
-        result = stored_result(loaded, store)
-    write_record(into / FILES[result.record.kind], result.record)
-    for path in files.values():
-        result.report(path)
-    damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
-    return replace(result, files={"report": files["report.html"]}, failures=damaged, folder=into)
-
-
 def _study(given: Any) -> Study:
     if isinstance(given, Study):
         return given
     if isinstance(given, Mapping):
-        return study_of(parse_study(given))
+        return _study_of_objects(given)
     if not isinstance(given, str | Path):
         raise BadInput(f"a study is a TOML file or a dict, got {given!r}")
     return study_of(read_study(Path(given)))
+
+
+def _study_of_objects(data: Mapping[str, Any]) -> Study:
+    """The study of a dict, which may hold objects wherever a TOML file has tables."""
+    given, entries = Given.of(None), {**data}
+    for name, kind in LABELLED_AS.items():
+        listed = data.get(name)
+        if kind == "model" and isinstance(listed, Mapping):
+            entries[name] = [given.model_entry(own, one) for own, one in listed.items()]
+        elif isinstance(listed, list | tuple):
+            entries[name] = [_study_entry(given, kind, one) for one in listed]
+    if isinstance(data.get("metrics"), list | tuple):
+        entries["metrics"] = [metric_entry(one) for one in data["metrics"]]
+    executor = data.get("executor")
+    if isinstance(executor, str | Mapping | None):
+        return study_of(parse_study(entries, objects=given.objects), given.objects)
+    del entries["executor"]
+    return replace(study_of(parse_study(entries, objects=given.objects), given.objects), executor=executor)
+
+
+def _study_entry(given: Given, kind: str, one: Any) -> Any:
+    """An entry of a study's list; tables and names are read as those of a file."""
+    if kind == "criterion":
+        return {"criterion": str(one)} if isinstance(one, Criterion) else one
+    if isinstance(one, Mapping) or (isinstance(one, str) and kind != "model"):
+        return one
+    return given.model_entry(None, one) if kind == "model" else given.part(kind, one)
 
 
 def _name(given: Any) -> str:
@@ -186,39 +176,6 @@ def _readings(loaded: LoadedStudy) -> list[EsnrRecord]:
         for group in side_by_side(loaded.readings)
         if group[0][0].diagnostic["name"] == ESNR
     ]
-
-
-def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:
-    """Every run of a study judged anew from its stored rewards; those that cannot be are missing, with the reason."""
-    by_key: dict[str, CellResult] = {}
-    for one in (_rescored(one, criterion) for one in results):
-        if one.cell.key not in by_key or by_key[one.cell.key].run is None:
-            by_key[one.cell.key] = one
-    judged = list(by_key.values())
-    if not any(one.run is not None for one in judged):
-        reasons = [one.failure for one in judged if one.failure]
-        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
-    return judged
-
-
-def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
-    one = replace(one, cell=_judged_by(one.cell, str(criterion)))
-    if one.run is None:
-        return one
-    try:
-        table = rescored(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
-    except BadInput as error:
-        return replace(one, run=None, missing=one.cell.episodes, failure=str(error))
-    return replace(one, run=replace(one.run, success=str(criterion), table=table))
-
-
-def _judged_by(cell: Cell, criterion: str) -> Cell:
-    """The cell with another criterion, also where the study swept it: of cells that differ in it alone one is left."""
-    swept = [one for one in cell.labels if swept_setting(one, cell.parts, cell.sweeps) == ("criterion", "criterion")]
-    labels, shared = (
-        {name: value for name, value in some.items() if name not in swept} for some in (cell.labels, cell.shared_labels)
-    )
-    return replace(cell, task=replace(cell.task, criterion=criterion), labels=labels, shared_labels=shared)
 
 
 def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bool) -> Result:

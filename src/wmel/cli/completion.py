@@ -25,23 +25,23 @@ def typed_words(verbs: Collection[str], environ: MutableMapping[str, str] = os.e
 
 
 def names_of(*kinds: str) -> Callable[[str], list[str]]:
-    """A completion by the names of parts of some kinds."""
+    """A completion by the names of parts of some kinds, or of presets."""
 
     def complete(incomplete: str) -> list[str]:
-        from wmel.catalog import CATALOGUE
+        from wmel.catalog import CATALOGUE, PRESETS
 
-        return [name for kind in kinds for name in CATALOGUE[kind].parts if name.startswith(incomplete)]
+        names = {**{kind: registry.parts for kind, registry in CATALOGUE.items()}, "presets": PRESETS}
+        return [name for kind in kinds for name in names[kind] if name.startswith(incomplete)]
 
     return complete
 
 
 def complete_listed(incomplete: str) -> list[str]:
     """What `wmel list` takes: kinds of parts, presets, and names of parts."""
-    from wmel.catalog import CATALOGUE, PRESETS
+    from wmel.catalog import CATALOGUE
 
-    return [name for name in (*CATALOGUE, "presets", *PRESETS) if name.startswith(incomplete)] + names_of(*CATALOGUE)(
-        incomplete
-    )
+    kinds = [name for name in (*CATALOGUE, "presets") if name.startswith(incomplete)]
+    return kinds + names_of("presets", *CATALOGUE)(incomplete)
 
 
 def _split(line: str) -> list[str]:

@@ -113,7 +113,7 @@ Examples:
 Examples:
   wmel esnr --model models/cartpole --env dmc:cartpole-swingup --methods fog,zog,cem --output runs/esnr
   wmel esnr --model models/mlp --model models/latent --env dmc:cartpole-swingup --objective smooth-upright
-  wmel esnr --model oracle --env dmc_acrobot --methods zog,cem --states 128 --from cem
+  wmel esnr --model oracle --env dmc_acrobot --methods zog,cem --states 128 --source cem
   wmel esnr toy --output runs/toy
   wmel esnr over-training runs/seed0 runs/seed1 --env dmc:cartpole-swingup --output runs/over-training
 """,

@@ -27,6 +27,7 @@ KINDS = {
     "numbers": str,
     "paths": list[Path],
 }
+ALIASES = {"--source": ("--from",)}  # of settings
 COMMON = {
     "json": Option("Print the result as JSON.", "flag"),
     "debug": Option("Show the traceback of an error.", "flag"),
@@ -113,7 +114,7 @@ def _option_parameter(name: str, option: Option, default: Any) -> inspect.Parame
 
 def _setting_parameter(setting: Setting) -> inspect.Parameter:
     """An option for a setting: its text is parsed by the part, which knows its type."""
-    flag = "--" + {"source": "from"}.get(setting.name, setting.name.replace("_", "-"))
+    flag = f"--{setting.name.replace('_', '-')}"
     usual = "" if setting.default in (None, inspect.Parameter.empty) else f"  [default: {_plain(setting.default)}]"
     text = setting.meaning.text
     words = f"{text[:1].upper()}{text[1:]}.{usual}" if text else f"Setting {setting.name}.{usual}"
@@ -121,7 +122,7 @@ def _setting_parameter(setting: Setting) -> inspect.Parameter:
         info = typer.Option(f"{flag}/--no-{flag[2:]}", help=words, show_default=False)
         kind: Any = bool
     else:
-        info = typer.Option(flag, help=words, metavar=f"<{_kind_word(setting)}>")
+        info = typer.Option(flag, *ALIASES.get(flag, ()), help=words, metavar=f"<{_kind_word(setting)}>")
         kind = str
     default: Any = None
     return inspect.Parameter(

@@ -139,14 +139,19 @@ def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json
 
 
 def _registry_of(name: str) -> "Registry":
-    """The kind that package.module:object has most of the methods of; a planner where it has none."""
+    """The kind that package.module:object is of, by its methods or those of what it makes."""
     from wmel import catalog
     from wmel.api.given import add_cwd_to_path
+    from wmel.errors import BadInput
     from wmel.kinds import kind_of
     from wmel.parts import import_object
+    from wmel.testing.kits import what_it_makes
 
     add_cwd_to_path()
-    return catalog.REGISTRIES[kind_of(import_object(name)) or "planner"]
+    kind = kind_of(what_it_makes(import_object(name), name))
+    if kind is None:
+        raise BadInput(f"'{name}' is no part: neither it nor what it makes has the methods of one")
+    return catalog.REGISTRIES[kind]
 
 
 def _defaults_in(name: str, registry: "Registry", env: str | None) -> dict[str, Any]:

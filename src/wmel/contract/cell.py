@@ -207,7 +207,7 @@ class CellResult:
 def has_live_part(cell: Cell | Diagnostic) -> bool:
     """Whether a cell names an object of this process that another process could not recognise."""
     if isinstance(cell, Diagnostic):
-        parts, models = (cell.environment, cell.objective), (cell.model, cell.source)
+        parts, models = (cell.diagnostic, cell.environment, cell.objective), (cell.model, cell.source)
     else:
         arm = cell.arm
         parts = (cell.task.environment, cell.task.perturbation, arm.planner, arm.objective, arm.policy)

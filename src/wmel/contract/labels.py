@@ -9,6 +9,8 @@ BARE = ("environment", "planner", "objective")  # kinds of a setting whose label
 
 def label_name(kind: str, key: str, *, is_ambiguous: bool = False) -> str:
     """What a swept setting is called: by its kind too where another kind sweeps one of the same name."""
+    if kind == key:
+        return key
     if is_ambiguous:
         return f"{kind}.{key}"
     return f"{kind}_{key}" if kind in PREFIXED else key

@@ -109,8 +109,10 @@ def build_trainer(part: Part, paths: ModelPaths) -> Any:
     return catalog.TRAINERS.build(name, **settings)
 
 
-def build_diagnostic(cell: Diagnostic) -> Any:
-    """The diagnostic of a cell."""
+def build_diagnostic(cell: Diagnostic, paths: ModelPaths) -> Any:
+    """The diagnostic of a cell; a live one is itself."""
+    if cell.diagnostic.get("given"):
+        return paths.objects[cell.diagnostic["name"]]
     name, settings = catalog.name_and_settings(cell.diagnostic, "diagnostic")
     return catalog.DIAGNOSTICS.build(name, **settings)
 

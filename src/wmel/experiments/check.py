@@ -226,11 +226,16 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
     world = build_environment(cell.environment, paths)
     model = build_model_to_try(cell.environment, cell.model, paths)
     try:
-        build_diagnostic(cell).check(world, model, cell.objective)
+        build_diagnostic(cell, paths).check(world, model, cell.objective)
+        way, adapted = ("", None) if model is None else adapted_model(model)
+        wrong = _unusable(adapted, world) if way == "batched" else None
     except (Exception, SystemExit) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"it breaks when it is read: {described(error)}{_place(error, model, world)}") from error
+    if wrong is not None:
+        place = _place(None, model, world)
+        raise BadInput(f"its model cannot be read: {wrong} returns a wrong shape or a number that is not finite{place}")
 
 
 def _try_one_plan(policy: Any, model: Any, world: Any, seeds: np.ndarray, horizon: int | None) -> None:
@@ -267,13 +272,14 @@ def _place(error: BaseException | None, model: Any, world: Any) -> str:
         way, adapted = adapted_model(model)
         if isinstance(adapted, CallableModel):
             return place_of_code(adapted.dynamics) or place_of_code(type(adapted.dynamics))
-        return place_of_code(getattr(type(adapted), _unusable(adapted, world) if way == "batched" else "rollout"))
+        method = (_unusable(adapted, world) or "step") if way == "batched" else "rollout"
+        return place_of_code(getattr(type(adapted), method))
     except Exception:
         return place_of_code(model if isinstance(model, type) else type(model))
 
 
-def _unusable(model: Any, world: Any) -> str:
-    """The method of a batched model whose result has another shape than it should, or is not finite; else `step`."""
+def _unusable(model: Any, world: Any) -> str | None:
+    """The method of a batched model whose result has another shape than it should, or is not finite."""
     percept, space = _percept(world, np.zeros(1, np.int64)).visible_to(model.spec.reads), world.spec.actions
 
     def is_wrong(found: Any, shape: tuple[int, ...]) -> bool:
@@ -290,4 +296,4 @@ def _unusable(model: Any, world: Any) -> str:
         way, wrong = "step", is_wrong(model.step(latents, inputs[:, 0]), latents.shape)
     if wrong:
         return way
-    return "decode" if is_wrong(decode(latents), percept.observation.shape) else "step"
+    return "decode" if is_wrong(decode(latents), percept.observation.shape) else None

@@ -31,7 +31,7 @@ class Study:
     folder: Path = Path()  # which paths of checkpoints are relative to
     objects: Mapping[str, Any] = field(default_factory=dict)  # live models and environments, by name
     verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
-    executor: str | Mapping[str, Any] | None = None  # who runs its jobs, unless the verb is told
+    executor: Any = None  # who runs its jobs, unless the verb is told: a name, {name, **settings} or an object
 
 
 def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study:

@@ -205,7 +205,7 @@ def run_reading(job: ReadingJob, progress: Callable[[float], None] = lambda shar
     begin, cell, paths = time.perf_counter(), job.cell, job.paths
     world = build_environment(cell.environment, paths)
     model = build_model(cell.environment, cell.model, paths)
-    diagnostic = build_diagnostic(cell)
+    diagnostic = build_diagnostic(cell, paths)
     data = diagnostic.read(
         world,
         cell.arm,

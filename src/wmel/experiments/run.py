@@ -251,7 +251,7 @@ class _Runner:
                 elif self._write(lambda job=job, outcome=outcome: self.store.write_reading(job, outcome)):
                     self.summary.readings += 1
                     if len(jobs) > 1:
-                        found = build_diagnostic(job.cell).describe(outcome.data)
+                        found = build_diagnostic(job.cell, paths).describe(outcome.data)
                         self.listener.note(f"{job.cell.arm}: {found} ({outcome.seconds:.0f} s)")
                 self.listener.advance(1 - sum(shares))
                 shares.clear()

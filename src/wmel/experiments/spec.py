@@ -132,6 +132,8 @@ def parse_study(
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, where, objects)
         for name in LISTS
     }
+    if preset and not preset.get("verdict") and not _fits_preset(data, preset):
+        raise BadInput(f"{place_words(where, 'preset')}{catalog.preset_without_effect(preset)}")
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _act_by_themselves(lists["models"])):
         raise BadInput(f"{place_words(where, 'planners')}at least one is needed")
     for entry in lists["models"]:
@@ -209,16 +211,25 @@ def _tried(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
         raise type(error)(f"{place_words(path, place)}{error}") from error
 
 
+def _fits_preset(data: Mapping[str, Any], preset: Mapping[str, Any]) -> bool:
+    """Whether a preset has settings of some environment or planner of a study."""
+    return any(
+        catalog.settings_by_preset(preset, registry, one if isinstance(one, str) else one["name"])
+        for name, registry in PRESET_LISTS.items()
+        for one in data.get(name, ())
+    )
+
+
 def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
     """Environments and planners with what a preset says of them, where their own tables do not."""
     if not preset or name not in PRESET_LISTS or not isinstance(given, list):
         return given
-    registry = PRESET_LISTS[name]
+    tables = [{"name": one} if isinstance(one, str) else one for one in given]
     return [
-        {**catalog.settings_by_preset(preset, registry, one["name"]), **one}
+        {**catalog.settings_by_preset(preset, PRESET_LISTS[name], one["name"]), **one}
         if isinstance(one, dict) and isinstance(one.get("name"), str) and not one.get(GIVEN)
         else one
-        for one in given
+        for one in tables
     ]
 
 

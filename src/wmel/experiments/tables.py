@@ -15,7 +15,7 @@ from wmel.errors import BadRecord
 from wmel.experiments.store import Store, StoredBlock
 from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
 
-SWEPT_TOO = ("execute",)  # a column of every cell that holds the same where it is swept
+SWEPT_TOO = ("execute", "criterion")  # columns of every cell that hold the same where they are swept
 
 
 def frame_of(table: EpisodeTable) -> pl.DataFrame:

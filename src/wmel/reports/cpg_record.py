@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wmel.analysis.pooling import Arms
-from wmel.analysis.scorecard import scorecard
+from wmel.analysis.scorecard import stored_scorecard
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.errors import BadRecord
 from wmel.reports.any_record import FILES
@@ -36,7 +36,7 @@ def cpg_record(
         setting=run_metadata(arms.oracle, metrics),
         arms={name: f"{name}.json" for name in runs},
         scorecards={
-            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
+            name: scorecard_entry(stored_scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
         coverage=dict(coverage_entries(arms.coverage)),
         max_episodes=arms.cap,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.analysis.scorecard import Scorecard, asked, scorecard
+from wmel.analysis.scorecard import Scorecard, asked, stored_scorecard
 from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
 from wmel.errors import BadRecord
@@ -56,7 +56,7 @@ def run_record(
         **stamp(),
         kind="run",
         metadata=run_metadata(run, metrics),
-        scorecard=card or scorecard_entry(scorecard(run.policy_name, run.table, metrics)),
+        scorecard=card or scorecard_entry(stored_scorecard(run.policy_name, run.table, metrics)),
         coverage=coverage_entry(run.coverage),
         results=episode_entries(run.table, rewards=rewards),
     )
@@ -92,7 +92,7 @@ def sweep_record(
         episode_horizon=max(point.run.horizon for point in points),
         epsilon=epsilon,
     )
-    cards = tuple(scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
+    cards = tuple(stored_scorecard(point.run.policy_name, point.run.table, metrics) for point in points)
     outcomes = tuple(point.run.table["success"] for point in points)
     horizons = tuple(point.plan_horizon or 0 for point in points)
     others = tuple(name for name in points[0].swept if name != "plan_horizon")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from wmel.analysis.pooling import Compared, StudyComparison, StudySetting, UncomparedArms
-from wmel.analysis.scorecard import scorecard
+from wmel.analysis.scorecard import stored_scorecard
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry
@@ -95,7 +95,7 @@ def _entry(
         parts=dict(setting.parts),
         setting=run_metadata(next(iter(runs.values())), metrics),
         scorecards={
-            name: scorecard_entry(scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
+            name: scorecard_entry(stored_scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
         gaps=gaps,
         coverage=coverage_entries({name: run.coverage for name, run in runs.items()}),

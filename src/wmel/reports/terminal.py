@@ -26,6 +26,7 @@ from wmel.reports.json_envelope import (
 from wmel.reports.study_cells import StudyTable
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_readings import readings_tables
+from wmel.reports.study_summary import study_answer
 from wmel.reports.study_tables import coverage_table
 from wmel.reports.words import bounds, describe_setting, horizon_note, number, short
 from wmel.stats.estimate import Estimate
@@ -124,7 +125,12 @@ def gap_lines(record: CPGRecord, *, paper_first: bool = False) -> list[str]:
 
 
 def study_lines(record: StudyRecord) -> list[str]:
-    """Every gap of a study in a line, arms without an oracle in one each, and what is not there."""
+    """Every gap of a study in a line, arms without an oracle in one each, and what is not there.
+
+    A study of readings alone begins with what they come to.
+    """
+    if record.readings and not (record.cells or record.missing or record.refused):
+        return [study_answer(record)]
     lines = []
     for entry in record.comparisons:
         for model, gap in entry.gaps.items():

@@ -1,0 +1,116 @@
+"""What a verb sweeps: settings with several values each, put into the entries of a study."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wmel.api.given import KINDS, Given, has_its_settings
+from wmel.api.objects import parse_model_setting
+from wmel.api.verbs import setting_pairs
+from wmel.errors import BadInput
+from wmel.experiments.keys import BESIDE, check_beside
+from wmel.parts import nearest
+from wmel.values import parse
+
+LISTS = {  # kind -> the list of a study that holds parts of it
+    "environment": "environments",
+    "planner": "planners",
+    "policy": "policies",
+    "objective": "objectives",
+    "perturbation": "perturbations",
+    "criterion": "criteria",
+    "model": "models",
+    "trainer": "models",
+    "diagnostic": "diagnostics",
+}
+METRIC = "metric"  # computed from the same rows: each value is a metric of its own, and no point
+NOT_SWEPT = {"executor": "who runs the episodes changes no row"}
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A setting and its values."""
+
+    kind: str
+    name: str
+    values: list[Any]
+
+    @property
+    def setting(self) -> str:
+        """What labels are of: the settings of a trainer are keys of its model."""
+        return f"{'model' if self.kind == 'trainer' else self.kind}.{self.name}"
+
+
+def read_sweeps(sweep: Any) -> list[Swept]:
+    """Sweeps as {"planner.elites": [4, 8]}, or as texts such as planner.elites=4,8; lists are separated by `;`."""
+    if sweep is not None and not isinstance(sweep, Mapping | list | tuple):
+        raise BadInput(f'what is swept is a mapping such as {{"planner.elites": [4, 8]}}, got {sweep!r}')
+    return [_read_sweep(str(key), values) for key, values in setting_pairs(sweep).items()]
+
+
+def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> None:
+    """Put the values into the entries of a study; metrics are added to the settings that were given."""
+    for one in sweeps:
+        if one.kind == METRIC:
+            given.settings[METRIC][one.name] = {"sweep": [_guess(value) for value in one.values]}
+            continue
+        entry = _swept_entry(data, one.kind)
+        if entry is None:
+            raise BadInput(f"there is no {one.kind} to sweep {one.name} of")
+        if (one.kind, one.name) == ("perturbation", "probability"):
+            entry.setdefault("name", "env-default")  # as where a share alone is given
+        if entry.get("given") and one.name not in BESIDE.get(one.kind, ()):
+            raise BadInput(has_its_settings(one.kind, one.name))
+        if one.name in entry and one.name not in given.by_preset.get(one.kind, ()):
+            raise BadInput(f"{one.kind}.{one.name} is given and swept: leave out {entry[one.name]!r}, or the sweep")
+        parsed = [_value(one.kind, entry, one.name, value) for value in one.values]
+        if any(value in parsed[:number] for number, value in enumerate(parsed)):
+            raise BadInput(f"the values of {one.kind}.{one.name} must differ, got {', '.join(map(str, one.values))}")
+        entry[one.name] = {"sweep": parsed}
+
+
+def _read_sweep(key: str, values: Any) -> Swept:
+    kind, dot, name = ("criterion", ".", key) if key == "criterion" else key.partition(".")
+    if kind in NOT_SWEPT:
+        raise BadInput(f"{key} cannot be swept: {NOT_SWEPT[kind]}")
+    if not dot or kind not in (*LISTS, METRIC) or not name:
+        raise BadInput(
+            f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, [*LISTS, METRIC], 'kinds:')}"
+        )
+    if not isinstance(values, Iterable):
+        raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
+    if isinstance(values, str):
+        texts = values.split(";" if ";" in values else ",")
+        values = [text.strip() for text in texts if text.strip()]
+    listed = list(values)
+    if not listed:
+        raise BadInput(f"a sweep of {key} needs at least one value, got none")
+    return Swept(kind, name, listed)
+
+
+def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    """The table of the part of a kind; the policy of a model is a table within it."""
+    listed = [*(data.get(LISTS[kind]) or [])]
+    if kind == "policy":
+        listed += [one["policy"] for one in data["models"] if "policy" in one]
+    if kind == "trainer":
+        listed = [one for one in listed if "trainer" in one]
+    return listed[0] if listed else None
+
+
+def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
+    """A swept value as the part takes it, where it was typed."""
+    part = entry.get("name")
+    if name in BESIDE.get(kind, ()):
+        return check_beside(kind, part, {name: value}, is_typed=True)[name]
+    if kind in ("model", "trainer"):
+        return parse_model_setting(entry, name, value)
+    if kind == "criterion" or not isinstance(value, str) or part is None:
+        return value
+    registry = KINDS[kind]
+    assert registry is not None
+    return registry.parse(part, {name: value})[name]
+
+
+def _guess(value: Any) -> Any:
+    return parse(None, value) if isinstance(value, str) else value
