@@ -120,8 +120,8 @@ def documents_way() -> bool:
         steps = compare(lambda: per_state.plan(start, sequences), raw_steps(world), rounds=5)
     microseconds = 1e6 * theirs.first / STEPS
     print(f"the documents' way takes {microseconds:.0f} us per state, {steps.ratio:.1f}x raw mj_step")
-    holds = verdict("the documents' oracle over raw mj_step per state", steps.ratio, at_most=15)
-    return holds & verdict("the documents' oracle over ours, acrobot 50x15", 5 * theirs.ratio, at_least=8)
+    print(f"     it costs {5 * theirs.ratio:.1f}x ours, acrobot 50x15 (no bound: decision 0013)")
+    return verdict("the documents' oracle over raw mj_step per state", steps.ratio, at_most=15)
 
 
 def against_bare(name: str, bound: float) -> bool:

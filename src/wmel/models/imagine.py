@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values, rows_at
+from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values, rows_at, whole
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ClosestApproach, ModelReward, Objective, Reduction
 from wmel.contract.planner import CandidateCosts
@@ -58,9 +58,12 @@ def closest_approach(costs: Array) -> CandidateCosts:
     by_step = costs.swapaxes(0, 1)
     lowest = xp.amin(by_step, axis=0)
     above = by_step != lowest
-    steps = xp.arange(1, len(by_step) + 1, dtype=xp.int32, device=costs.device)
+    horizon = len(by_step)
+    narrow = xp.int8 if horizon <= 64 else xp.int32  # the largest number below is 2 * horizon - 1
+    steps = xp.arange(1, horizon + 1, dtype=narrow, device=costs.device)
     earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost are put last
-    return CandidateCosts(lowest, xp.where(above[-1], earliest, steps[-1]))
+    lengths = xp.where(above[-1], earliest, steps[-1])
+    return CandidateCosts(lowest, whole(lengths))
 
 
 def discounted_sum(costs: Array, rate: float) -> CandidateCosts:
