@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.arrays import Array, namespace_of
+from wmel.arrays import Array, contiguous, namespace_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +57,19 @@ def _generator() -> tuple[np.random.Philox, Any]:
 
 def normals(uniforms: Array) -> Array:
     """Box-Muller: uniforms [...,2k] of a stream -> standard normals [...,2k], in their own library."""
-    xp = namespace_of(uniforms)
-    half = uniforms.shape[-1] // 2
-    radius = 1 - uniforms[..., :half]
+    xp, width = namespace_of(uniforms), uniforms.shape[-1]
+    planes = contiguous(uniforms.reshape(-1, width).swapaxes(0, 1))  # numpy is slow along an axis as short as an action
+    half = width // 2
+    radius = 1 - planes[:half]
     xp.log(radius, out=radius)  # in place: at this size, memory costs more than arithmetic
     radius *= -2
     xp.sqrt(radius, out=radius)
-    angle = 2 * math.pi * uniforms[..., half:]
+    angle = 2 * math.pi * planes[half:]
     across = xp.cos(angle)
     up = xp.sin(angle, out=angle)
     across *= radius
     up *= radius
-    return xp.concatenate([across, up], axis=-1)
+    return contiguous(xp.concatenate([across, up]).swapaxes(0, 1)).reshape(uniforms.shape)
 
 
 def _between_zero_and_one(bits: np.ndarray) -> np.ndarray:
