@@ -11,10 +11,14 @@ from typing import Any
 from wmel.errors import BadInput, needing
 from wmel.files import check_writable, write_atomically
 from wmel.parts import import_object
+from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, figure_of
+from wmel.reports.terminal import render_terminal
+from wmel.reports.words import stamp_words
 
 Texts = Sequence[Mapping[str, str]]
 LINES = 12  # of a summary that are printed
 SUMMARY = "summary.md"
+RENDERERS = {".md": "markdown:render_markdown", ".html": "html:render_html"}  # of wmel.reports
 LATEX = str.maketrans(
     {**{one: f"\\{one}" for one in "&%$#_{}"}, "\\": r"\textbackslash{}", "^": r"\textasciicircum{}"}
     | {"~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}"}
@@ -70,8 +74,7 @@ class Result:
     draw: Callable[[], Any] | None = None  # its figure, by plotly
     intervals: Any = Lazy(None)  # `Intervals` that are drawn instead of those of the rows
     curves: Any = Lazy(None)  # `Curves` that are drawn where there are no intervals
-    page: Callable[[], str] | None = None  # its HTML
-    markdown: Callable[[], str] | None = None
+    document: Callable[[], Document] | None = None  # its report; None: the answer and the rows
     write: Callable[[Path], object] | None = None  # what is saved in a folder, instead of the record alone
     recorded: Callable[[], Any] | None = None  # tables of episodes and their columns, where no store holds them
     prints_rows: bool = False  # as JSON, instead of its record
@@ -90,7 +93,8 @@ class Result:
         return "\n".join([self.answer, *_text_table(self.shown_rows[:LINES])])
 
     def __str__(self) -> str:
-        return "\n".join(self.lines) or repr(self)
+        lines = self.lines or ([] if self.document is None else render_terminal(self.document()))
+        return "\n".join(lines) or repr(self)
 
     def _repr_html_(self) -> str:
         from wmel.reports.small_svg import drawing
@@ -165,24 +169,26 @@ class Result:
         curves: Any = self.curves
         if intervals is None and curves is None:
             raise BadInput(f"there is no figure of this result: {self.answer}")
-        from wmel.reports.document import plotly_needed
-
-        with plotly_needed():
-            from wmel.reports.figures import curves_figure, intervals_figure
-        return intervals_figure(intervals) if intervals is not None else curves_figure(curves)
+        if intervals is not None:
+            return figure_of("figures:intervals_figure", intervals)()
+        return figure_of("figures:curves_figure", curves)()
 
     def report(self, path: Path | str) -> Path:
         """Write a page (.html) or its text (.md)."""
         path = Path(path)
         check_writable(path)
-        if path.suffix == ".md":
-            text = self.markdown() if self.markdown is not None else _markdown(self.answer, self.shown_rows)
-        elif path.suffix == ".html":
-            text = self.page() if self.page is not None else _page(self)
-        else:
+        if path.suffix not in RENDERERS:
             raise BadInput(f"a report is .html or .md, got {path.name!r}")
-        write_atomically(path, text)
+        write_atomically(path, self._rendered(path.suffix))
         return path
+
+    def to_markdown(self) -> str:
+        """The report as Markdown."""
+        return self._rendered(".md")
+
+    def _rendered(self, suffix: str) -> str:
+        render = import_object(f"wmel.reports.{RENDERERS[suffix]}")
+        return render(self.document() if self.document is not None else _document(self))
 
     def save(self, folder: Path | str) -> Path:
         """Write rows, record and summary, from which `wmel.load` makes this result again.
@@ -204,21 +210,8 @@ class Result:
             self.write(folder)
         elif self.record is not None:
             write_record(folder / FILES[self.record.kind], self.record)
-        write_atomically(folder / SUMMARY, _markdown(self.answer, self.shown_rows))
+        write_atomically(folder / SUMMARY, import_object(f"wmel.reports.{RENDERERS['.md']}")(_document(self)))
         return folder
-
-
-def figure_of(place: str, shown: Any) -> Callable[[], Any]:
-    """A figure that is drawn when it is wanted, by a function of `wmel.reports`: of a record, or of what makes one."""
-
-    def draw() -> Any:
-        from wmel.reports.document import plotly_needed
-
-        with plotly_needed():
-            make = import_object(f"wmel.reports.{place}")
-        return make(shown() if callable(shown) else shown)
-
-    return draw
 
 
 def _refuse_another(folder: Path, result: Result) -> None:
@@ -272,28 +265,15 @@ def _html_table(rows: Texts) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _markdown(answer: str, rows: Texts) -> str:
-    from wmel.reports.markdown_tables import plain
-
-    if not rows:
-        return f"{plain(answer)}\n"
-    names = list(rows[0])
-    lines = [f"| {' | '.join(plain(name) for name in names)} |", f"| {' | '.join('---' for _ in names)} |"]
-    lines += [f"| {' | '.join(plain(row[name]) for name in names)} |" for row in rows]
-    return "\n".join([plain(answer), "", *lines]) + "\n"
-
-
-def _page(result: Result) -> str:
-    from wmel.reports.document import Section, document, plotly_needed
-
-    figures = []
-    if any(one is not None for one in (result.draw, result.curves, result.intervals)):
-        with plotly_needed():
-            from wmel.reports.plotly_script import drawn
-        figures = [drawn("figure", result.answer, result.plot())]
-    sections = [Section("results", "Results", f'<div class="scroll">{_html_table(result.shown_rows)}</div>', figures)]
-    stamp = "" if result.record is None else f"wmel {result.record.wmel_version}"
-    return document("wmel", f"<p>{escape(result.answer)}</p>", sections, stamp)
+def _document(result: Result) -> Document:
+    """The report of a result that has none of its own: its answer, rows and figure."""
+    names = list(result.rows[0]) if result.rows else []
+    rows = tuple(tuple(TableCell(row[name]) for name in names) for row in result.shown_rows)
+    table = Table("Results", tuple(TableColumn(name, False) for name in names), rows)
+    is_drawn = any(one is not None for one in (result.draw, result.curves, result.intervals))
+    figures = [Figure("figure", result.answer, result.plot)] if is_drawn else []
+    stamp = "" if result.record is None else stamp_words(result.record)
+    return Document("wmel", result.answer, sections=[Section("Results", [table, *figures])], stamp=stamp)
 
 
 def _latex(text: str) -> str:

@@ -14,9 +14,10 @@ from wmel.contract.cell import part_label
 from wmel.experiments.build import named_environment
 from wmel.kinds import refuse_no_part
 from wmel.parts import name_and_settings
+from wmel.reports.document import figure_of
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
-from wmel.results import Result, figure_of
+from wmel.results import Result
 from wmel.testing.findings import Finding
 
 

@@ -13,9 +13,10 @@ from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
 from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.compare_record import comparison_record
+from wmel.reports.compare_report import compare_answer, compare_document
+from wmel.reports.document import figure_of
 from wmel.reports.records import write_record
-from wmel.reports.terminal import compare_lines
-from wmel.results import Result, figure_of
+from wmel.results import Result
 from wmel.schema import Run, pooled
 
 RUN, SWEEP, CPG, STUDY = "a run", "a sweep", "a comparison of models", "a study"
@@ -85,22 +86,15 @@ def recorded_result(record: ComparisonRecord) -> Result:
         for one in record.tasks
     ]  # fmt: skip
     return Result(
-        _answer(record),
+        compare_answer(record),
         rows,
         record,
-        [*compare_lines(record), *unshown],
-        code,
-        "compare",
+        exit_code=code,
+        verb="compare",
+        document=lambda: compare_document(record, unshown),
         failures=failures,
         draw=figure_of("figures:differences_figure", record),
     )
-
-
-def _answer(record: ComparisonRecord) -> str:
-    shown = [one for one in record.tasks if one.mid_p_holm is not None and one.mid_p_holm <= 0.05]
-    lower = sum((one.success_delta.value or 0) < 0 for one in shown)
-    counts = f"{lower} lower, {len(shown) - lower} higher, {len(record.tasks) - len(shown)} not shown to differ"
-    return f"Success of B against A over {len(record.tasks)} tasks: {counts}."
 
 
 def _side(given: Path | str | Result) -> Side:

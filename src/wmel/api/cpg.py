@@ -17,10 +17,10 @@ from wmel.experiments.expand import training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
+from wmel.reports.document import figure_of
+from wmel.reports.gap_report import gap_answer, gap_document
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
-from wmel.reports.terminal import gap_lines
-from wmel.reports.words import answer_of_gap
-from wmel.results import Result, figure_of
+from wmel.results import Result
 from wmel.schema import Coverage
 
 MOST_PAIRS, ROUND = 150, 10  # of an anytime run, and between two looks
@@ -133,14 +133,14 @@ def _result(
         own["gaps"] = {model: arms.gap(model) for model in arms.learned}
         own["verdicts"] = {model: arms.verdict(model) for model in arms.learned}
     return Result(
-        lambda: answer_of_gap(record()),
+        lambda: gap_answer(record()),
         lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
         record,
-        lambda: gap_lines(record(), paper_first=record().paper_first),
-        1 if reasons else 0,
-        "cpg",
-        folder_of(store),
-        store,
+        exit_code=1 if reasons else 0,
+        verb="cpg",
+        folder=folder_of(store),
+        store=store,
+        document=lambda: gap_document(record()),
         failures=reasons,
         draw=figure_of("figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),

@@ -218,7 +218,7 @@ def write_files(result: Result, record: Path | None, markdown: Path | str | None
         files["record"] = record
     if markdown is not None:
         files["table"] = Path(markdown)
-        write_atomically(Path(markdown), result.markdown() if result.markdown is not None else str(result))
+        write_atomically(Path(markdown), result.to_markdown())
     return files
 
 

@@ -15,14 +15,13 @@ from wmel.diagnostics.esnr.readings import slope_steps
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.files import write_atomically
 from wmel.reports.any_record import FILES
+from wmel.reports.document import figure_of
 from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
 from wmel.reports.esnr_record import joined_esnr_record
+from wmel.reports.esnr_report import esnr_answer, esnr_document
 from wmel.reports.records import write_record
-from wmel.reports.terminal import esnr_lines
-from wmel.results import Result, figure_of
+from wmel.results import Result
 
 MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
@@ -70,8 +69,8 @@ def esnr(
     result = read_models(given, study, folder, options, stored_esnr)
     if files:
         write_record(files["json"], result.record)
-        write_atomically(files["md"], to_markdown_esnr(result.record))
-        write_atomically(files["html"], esnr_page(result.record))
+        result.report(files["md"])
+        result.report(files["html"])
         result.files = {"report": files["html"]}
     return result
 
@@ -93,28 +92,16 @@ def recorded_result(record: EsnrRecord, store: Store | None = None) -> Result:
         for one in record.readings
     ]  # fmt: skip
     return Result(
-        _answer(record),
+        esnr_answer(record),
         rows,
         record,
-        esnr_lines(record),
         verb="esnr",
         folder=folder_of(store),
         store=store,
         draw=figure_of("esnr_figures:ratios", record),
-        page=lambda: esnr_page(record),
-        markdown=lambda: to_markdown_esnr(record),
+        document=lambda: esnr_document(record),
         more={"readings": record.readings},
     )
-
-
-def _answer(record: Any) -> str:
-    """Which gradients carry a signal, in a sentence; an interval that holds 0 shows none."""
-    shown = [one for one in record.readings if one.esnr.low is not None and one.esnr.low > 0]
-    if not shown:
-        return "No estimator is shown to carry any signal through these models: every interval holds 0."
-    best = max(shown, key=lambda one: one.esnr_per_rollout.value or 0)
-    value = f"ESNR {best.esnr_per_rollout.value or 0:.3g} per imagined rollout"
-    return f"{best.method} through {best.model} carries the most signal shown ({value})."
 
 
 def _is_of_before(environment: Any, old: tuple[Any, ...], options: Mapping[str, Any]) -> bool:

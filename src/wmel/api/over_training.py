@@ -16,7 +16,7 @@ from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.reports.document import plotly_needed
+from wmel.reports.document import figure_of, plotly_needed
 from wmel.reports.esnr_envelope import OverTrainingRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.over_training_curves import TrainingReadings
@@ -26,7 +26,6 @@ from wmel.reports.over_training_record import (
     recorded_trainings,
     written_numbers,
 )
-from wmel.reports.terminal import table_lines
 from wmel.results import Result
 
 
@@ -53,7 +52,7 @@ def esnr_over_training(
     """
     refuse_several_seeds(options["seeds"])
     with plotly_needed():
-        import wmel.reports.over_training_page  # noqa: F401  # before checkpoints are read
+        import wmel.reports.over_training_figures  # noqa: F401  # before checkpoints are read
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     found, folder = runs_of(folders), Path(output)
     numbers = read_beside(None if beside is None else Path(beside), found)
@@ -96,8 +95,7 @@ def recorded_result(record: OverTrainingRecord) -> Result:
 
 def trainings_result(trainings: Sequence[TrainingReadings], store: Store | None = None) -> Result:
     """The result of trainings whose checkpoints were read."""
-    from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
-    from wmel.reports.over_training_words import answer_words
+    from wmel.reports.over_training_report import answer_words, over_training_document
 
     rows = [
         {"run": one.name, "updates": updates, "method": entry.method, "esnr": entry.esnr.value,
@@ -112,37 +110,14 @@ def trainings_result(trainings: Sequence[TrainingReadings], store: Store | None 
         answer_words(trainings),
         rows,
         cache(lambda: over_training_record(trainings)),
-        lambda: _lines(trainings),
         verb="esnr_over_training",
         folder=folder_of(store),
         store=store,
-        draw=lambda: _figure(trainings),
-        page=lambda: over_training_page(trainings),
-        markdown=lambda: to_markdown_over_training(trainings),
+        draw=figure_of("over_training_figures:ratios_figure", trainings, trainings[0].methods[0]),
+        document=lambda: over_training_document(trainings),
         prints_rows=True,
         more={"trainings": trainings},
     )
-
-
-def _figure(trainings: Sequence[TrainingReadings]) -> Any:
-    with plotly_needed():
-        from wmel.reports.over_training_figures import ratios_figure
-    return ratios_figure(trainings, trainings[0].methods[0])
-
-
-def _lines(trainings: Sequence[TrainingReadings]) -> list[str]:
-    """The tables, and what may be said."""
-    from wmel.reports.over_training_words import (
-        correlation_table,
-        describe_trainings,
-        training_sentences,
-        training_table,
-    )
-
-    tables = [
-        line for shown in (training_table(trainings), correlation_table(trainings)) for line in table_lines(shown)
-    ]
-    return [describe_trainings(trainings), *tables, *training_sentences(trainings)]
 
 
 KEYS = ("run", "updates")

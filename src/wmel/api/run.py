@@ -25,13 +25,12 @@ from wmel.experiments.store import Store
 from wmel.models.oracle import Oracle
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
+from wmel.reports.document import figure_of
 from wmel.reports.entries import scorecard_entry
 from wmel.reports.json_envelope import RunRecord
-from wmel.reports.markdown import to_markdown_scorecard
 from wmel.reports.records import recorded_run, run_record, run_scorecard
-from wmel.reports.terminal import scorecard_lines
-from wmel.reports.words import answer_of_run
-from wmel.results import Result, figure_of
+from wmel.reports.run_report import run_answer, run_document
+from wmel.results import Result
 from wmel.schema import Run, pooled
 
 
@@ -84,17 +83,16 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         for name, one in card.estimates.items()
     ]
     return Result(
-        lambda: answer_of_run(record()),
+        lambda: run_answer(record()),
         rows,
         record,
-        lambda: scorecard_lines(record(), card),
-        1 if broken else 0,
-        "run",
-        folder_of(store),
-        store,
+        exit_code=1 if broken else 0,
+        verb="run",
+        folder=folder_of(store),
+        store=store,
         failures=[broken] if broken else [],
         draw=figure_of("figures:outcomes", record),
-        markdown=lambda: to_markdown_scorecard(card),
+        document=lambda: run_document(record(), card),
         more={"scorecard": card, "run": found},
     )
 

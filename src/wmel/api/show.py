@@ -7,7 +7,6 @@ from wmel.api.episodes import check_outputs
 from wmel.api.load import load, recorded_result
 from wmel.api.train import CARD
 from wmel.api.verbs import verb
-from wmel.errors import BadInput
 from wmel.files import write_atomically
 from wmel.reports.cpg_record import recorded_arms
 from wmel.reports.json_envelope import CPGRecord
@@ -33,8 +32,6 @@ def show(
         result = recorded_result(stored, path.parent)
     if markdown is None:
         return result
-    if result.markdown is None:
-        raise BadInput(f"a {result.verb} has no Markdown of its own; `wmel.load(...).report(...)` writes its table")
-    write_atomically(Path(markdown), result.markdown())
+    write_atomically(Path(markdown), result.to_markdown())
     result.files = {"table": Path(markdown)}
     return result

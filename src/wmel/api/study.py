@@ -21,17 +21,16 @@ from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
 from wmel.experiments.spec import LABELLED_AS, parse_study, read_study
 from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import Changed, Store
+from wmel.reports.document import figure_of
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.page import study_page
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_markdown import to_markdown_study
 from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
+from wmel.reports.study_report import study_document
 from wmel.reports.study_rows import study_rows
 from wmel.reports.study_summary import study_answer, study_intervals
-from wmel.reports.terminal import readings_lines, study_lines
 from wmel.results import Later, Result
 
 
@@ -159,12 +158,10 @@ def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) ->
         f"{record.name}: {study_answer(record)}",
         study_rows(record),
         record,
-        [*study_lines(record), *readings_lines(record)],
         verb="study",
         draw=(lambda: _figure(record)) if study_gaps(record) or intervals is not None else None,
         intervals=intervals,
-        page=lambda: study_page(record, readings),
-        markdown=lambda: to_markdown_study(record, readings),
+        document=lambda: study_document(record, readings),
         more={"readings": list(readings)},
     )
 
@@ -218,13 +215,9 @@ def _duration(seconds: float) -> str:
 
 def _figure(record: StudyRecord) -> Any:
     """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
-    from wmel.reports.document import plotly_needed
-
-    with plotly_needed():
-        from wmel.reports.figures import curves, forest, intervals_figure, reading_figures
     if study_gaps(record):
-        return forest(record)
+        return figure_of("figures:forest", record)()
     shown = study_intervals(record)
     assert shown is not None
-    drawn = [*curves(record), *reading_figures(record)]
-    return drawn[0] if drawn else intervals_figure(shown)
+    found = [*figure_of("figures:curves", record)(), *figure_of("figures:reading_figures", record)()]
+    return found[0] if found else figure_of("figures:intervals_figure", shown)()

@@ -26,12 +26,11 @@ from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
+from wmel.reports.document import figure_of
 from wmel.reports.json_envelope import SweepRecord
-from wmel.reports.markdown import to_markdown_horizon_sweep
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
-from wmel.reports.terminal import sweep_lines
-from wmel.reports.words import answer_of_sweep
-from wmel.results import Result, figure_of
+from wmel.reports.sweep_report import sweep_answer, sweep_document
+from wmel.results import Result
 from wmel.schema import SweepPoint, pooled, stacked
 
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
@@ -100,17 +99,16 @@ def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) 
     places = label_columns([point.swept for point in points], {}, SUMMARY)
     rows = [{**at, **_summary(card)} for at, card in zip(places, curve.scorecards, strict=True)]
     return Result(
-        answer_of_sweep(record),
+        sweep_answer(record),
         rows,
         record,
-        sweep_lines(record, curve),
-        1 if broken else 0,
-        "sweep",
-        folder_of(store),
-        store,
+        exit_code=1 if broken else 0,
+        verb="sweep",
+        folder=folder_of(store),
+        store=store,
         failures=[broken] if broken else [],
         draw=figure_of("figures:sweep_figure", record),
-        markdown=lambda: to_markdown_horizon_sweep(curve),
+        document=lambda: sweep_document(record, curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},
     )
 

@@ -10,11 +10,10 @@ from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, is_number, needing
 from wmel.reports.any_record import FILES
-from wmel.reports.document import plotly_needed
+from wmel.reports.document import figure_of, plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
 from wmel.reports.records import write_record
-from wmel.reports.terminal import table_lines
-from wmel.results import Result, figure_of
+from wmel.results import Result
 
 
 @verb
@@ -61,16 +60,9 @@ def recorded_result(record: ToyRecord) -> Result:
 
 
 def _result(panels: Sequence[Any]) -> Result:
-    with plotly_needed():
-        from wmel.reports.toy_page import to_markdown_toy, toy_page
     from wmel.reports.toy_record import toy_record
-    from wmel.reports.toy_words import describe_panels, shape_words, toy_sentences, toy_table
+    from wmel.reports.toy_report import shape_words, toy_document
 
-    lines = [describe_panels(panels)]
-    for one in panels:
-        shown = toy_table(one)
-        lines += [f"\n{shown.caption}", *table_lines(shown), *toy_sentences(one)]
-    lines.append(f"\n{shape_words(panels)}")
     rows = [
         {"speed": one.speed, "estimator": read.name, "esnr_per_rollout": read.mean, "median": read.median,
          "literal": read.literal, "right_sign": read.right_sign.value, "reached": read.reached.value,
@@ -82,11 +74,9 @@ def _result(panels: Sequence[Any]) -> Result:
         shape_words(panels),
         rows,
         cache(lambda: toy_record(panels)),
-        lines,
         verb="esnr_toy",
         draw=figure_of("toy_figures:all_ratios_figure", panels),
-        page=lambda: toy_page(panels),
-        markdown=lambda: to_markdown_toy(panels),
+        document=lambda: toy_document(panels),
         prints_rows=True,
         more={"panels": panels},
     )

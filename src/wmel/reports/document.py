@@ -1,47 +1,149 @@
-"""An HTML file that needs nothing else: no network, and no JavaScript but for its figures."""
+"""A report as data: an answer, sections of text, tables and figures; `html`, `markdown` and `terminal` render it."""
 
-import base64
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wmel.errors import needing
-from wmel.reports.page_style import DRAW, STYLE
+from wmel.parts import import_object
 
-NO_SCRIPT = "<noscript><p>The figures need JavaScript; the tables hold the same numbers.</p></noscript>"
+NAMED = 4  # more rows than this are counted in a note, not named
 
 
-class Drawn(NamedTuple):
-    """A figure: the id of its place, what it is called where it cannot be seen, and plotly's JSON of it."""
+class TableCell(NamedTuple):
+    """What is shown, the reason where it is n/a, the value behind it, and a shorter text for a terminal."""
 
-    name: str
+    text: str
+    reason: str = ""
+    value: Any = None
+    short: str | None = None
+
+
+class TableColumn(NamedTuple):
+    """A heading; `is_detail` leaves the column out in a terminal."""
+
     title: str
-    data: str
+    is_number: bool = True
+    is_detail: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first `names` cells of a row say what it is about."""
+
+    caption: str
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    names: int = 1
+
+    @property
+    def notes(self) -> list[str]:
+        """Why something is n/a: each reason once, with the places it applies to."""
+        places: dict[str, dict[str, list[str]]] = {}
+        for row in self.rows:
+            for column, cell in zip(self.columns, row, strict=True):
+                if cell.reason:
+                    name = " / ".join(one.text for one in row[: self.names])
+                    places.setdefault(cell.reason, {}).setdefault(column.title, []).append(name)
+        return [f"n/a: {reason} ({self._where(columns)})" for reason, columns in places.items()]
+
+    @property
+    def without_empty_columns(self) -> "Table":
+        """The table without columns that are n/a in every row for the same reason: nothing was requested."""
+        kept = [place for place in range(len(self.columns)) if not self._is_empty(place)]
+        columns = tuple(self.columns[place] for place in kept)
+        return Table(self.caption, columns, tuple(tuple(row[place] for place in kept) for row in self.rows), self.names)
+
+    def _is_empty(self, place: int) -> bool:
+        reasons = {row[place].reason for row in self.rows}
+        return place >= self.names and len(reasons) == 1 and "" not in reasons
+
+    def _where(self, columns: Mapping[str, Sequence[str]]) -> str:
+        """The rows by name where they are few."""
+
+        def rows(names: Sequence[str]) -> str:
+            if len(names) == len(self.rows) > 1:
+                return "every row"
+            return ", ".join(names) if len(names) <= NAMED else f"{len(names)} rows"
+
+        return "; ".join(f"{title} of {rows(names)}" for title, names in columns.items())
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `is_quiet` for what is there to be looked up."""
+
+    words: str
+    is_quiet: bool = False
+
+
+class ListItem(NamedTuple):
+    """An item of a list: a name, a label (a verdict), and a sentence."""
+
+    words: str
+    name: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list."""
+
+    items: Sequence[ListItem]
+
+    @classmethod
+    def of(cls, sentences: Sequence[str]) -> "Points":
+        """Sentences alone."""
+        return cls([ListItem(one) for one in sentences])
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure by plotly, computed when a page shows it; `place` is its id there."""
+
+    place: str
+    title: str
+    make: Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, HTML below it, and figures below that; nothing at all where there is neither."""
+    """A heading and what is below it. A folded one is closed on a page; details are left out in a terminal."""
 
-    place: str  # the id of its heading
     title: str
-    html: str = ""
-    figures: Sequence[Drawn] = ()
+    blocks: Sequence["Block"]
+    is_folded: bool = False
+    is_detail: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(_has_content(block) for block in self.blocks)
 
 
-def document(title: str, header: str, sections: Sequence[Section], stamp: str) -> str:
-    """The whole file, to be written as UTF-8; `header` and what sections hold is HTML, the rest plain text."""
-    scripts = _scripts() if any(section.figures for section in sections) else []
-    body = f"<header><h1>{escape(title)}</h1>{header}</header>{''.join(map(_section, sections))}"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{_policy(scripts)}'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style></head>\n<body><main>{body}</main>\n<footer>{escape(stamp)}</footer>\n"
-        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>\n"
-    )
+Block = Text | Points | Table | Figure | Section
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report: the answer in one sentence comes first, then what all of it shares."""
+
+    title: str
+    answer: str
+    shared: Sequence[Text] = ()
+    sections: Sequence[Section] = ()
+    stamp: str = ""
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Every figure, in order."""
+        return [block for section in self.sections for block in _blocks_within(section) if isinstance(block, Figure)]
+
+
+def text_of(words: str) -> list[Text]:
+    """A paragraph for each part between empty lines."""
+    parts = [" ".join(part.split()) for part in words.replace("\r\n", "\n").split("\n\n")]
+    return [Text(part) for part in parts if part]
 
 
 def plotly_needed() -> AbstractContextManager[None]:
@@ -49,31 +151,27 @@ def plotly_needed() -> AbstractContextManager[None]:
     return needing("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
-def _scripts() -> list[str]:
-    with plotly_needed():
-        from wmel.reports.plotly_script import plotly_javascript
-    return [plotly_javascript(), DRAW]
+def figure_of(place: str, *given: Any) -> Callable[[], Any]:
+    """A figure that is computed when it is wanted, by a function of `wmel.reports`; callables are called first."""
+
+    def make() -> Any:
+        with plotly_needed():
+            draw = import_object(f"wmel.reports.{place}")
+        return draw(*(one() if callable(one) else one for one in given))
+
+    return make
 
 
-def _policy(scripts: list[str]) -> str:
-    """Nothing is fetched, and no script runs but these."""
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-    rules = f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
-    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+def _blocks_within(section: Section) -> Iterator[Block]:
+    for block in section.blocks:
+        yield block
+        if isinstance(block, Section):
+            yield from _blocks_within(block)
 
 
-def _section(section: Section) -> str:
-    content = section.html + "".join(map(_figure, section.figures)) + (NO_SCRIPT if section.figures else "")
-    if not content:
-        return ""
-    heading = f'<h2 id="{section.place}">{escape(section.title)}</h2>'
-    return f'<section aria-labelledby="{section.place}">{heading}{content}</section>\n'
-
-
-def _figure(drawn: Drawn) -> str:
-    """A place for the figure, and its data."""
-    return (
-        f'<div class="figure" id="{drawn.name}" role="img" aria-label="{escape(drawn.title)}"></div>'
-        f'<script type="application/json" data-figure="{drawn.name}">{drawn.data}</script>'
-    )
+def _has_content(block: Block) -> bool:
+    if isinstance(block, Section):
+        return not block.is_empty
+    if isinstance(block, Table):
+        return bool(block.rows)
+    return bool(block.items) if isinstance(block, Points) else True

@@ -43,7 +43,7 @@ def forest(record: StudyRecord) -> go.Figure:
     if delta is not None:
         figure.add_vrect(-delta, delta, fillcolor=FAINT, line_width=0, layer="below")
     figure.add_vline(0, line={"color": GREY, "width": 1.5})
-    names = [html.escape(_short(f"{gap.comparison.name} · {gap.title}")) for gap in gaps]
+    names = [html.escape(_short(gap.name)) for gap in gaps]
     ends = [end for gap in gaps for end in (gap.entry.gap_ci_low, gap.entry.gap_ci_high)]
     reach = [max(min([*ends, -0.2]), -1) - 0.05, min(max([*ends, 0.2]), 1) + 0.05]
     figure.update_xaxes(title="gap: oracle's success less the model's (share of episodes)", range=reach)

@@ -1,12 +1,31 @@
-"""Paste-ready Markdown: a scorecard, or a horizon sweep with the documents' columns."""
+"""A report as Markdown; nothing in a document is markup. Also paste-ready tables of a scorecard and a horizon sweep."""
+
+import re
+from collections.abc import Iterator, Sequence
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
+from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Table, Text
 from wmel.reports.words import bounds, horizon_note, number
+
+SPECIAL = re.compile(r"[\\`|*]|<(?=[A-Za-z/!?])|__")  # what would end a cell, or turn into markup
+
+
+def render_markdown(document: Document) -> str:
+    """The whole report; figures are left out."""
+    blocks = [f"# {plain(document.title)}", plain(document.answer), *(plain(text.words) for text in document.shared)]
+    for section in document.sections:
+        blocks += _section(section, 2)
+    return "\n\n".join([*blocks, *([plain(document.stamp)] if document.stamp else [])]) + "\n"
+
+
+def plain(text: str) -> str:
+    """The text on one line, as written: nothing in it is markup."""
+    return SPECIAL.sub(lambda found: "".join(f"\\{character}" for character in found.group()), " ".join(text.split()))
 
 
 def to_markdown_scorecard(card: Scorecard) -> str:
-    """One line per metric; an undefined one says why."""
+    """One line per metric; an undefined one has its reason."""
     lines = [
         f"### Scorecard: `{card.policy_name}`",
         "",
@@ -22,7 +41,7 @@ def to_markdown_scorecard(card: Scorecard) -> str:
 
 
 def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
-    """One line per planning horizon, and H* below."""
+    """One line per planning horizon, with the columns of the wmel 0.18 repository, and H* below."""
     lines = [
         f"### Horizon sweep: `{sweep.policy_name}`",
         "",
@@ -41,6 +60,45 @@ def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
             bounds(latency),
             number(card["average_compute_per_decision"]),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(_line(cells))
     lines += ["", f"Effective horizon H* = {number(sweep.effective_horizon, digits=0)} ({horizon_note(sweep)})."]
     return "\n".join(lines) + "\n"
+
+
+def _section(section: Section, level: int) -> Iterator[str]:
+    blocks = [block for block in section.blocks if not isinstance(block, Figure)]
+    if Section(section.title, blocks).is_empty:
+        return
+    yield f"{'#' * level} {plain(section.title)}"
+    for block in blocks:
+        yield from _section(block, level + 1) if isinstance(block, Section) else _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Text):
+        yield plain(block.words)
+    elif isinstance(block, Points) and block.items:
+        yield "\n".join(f"- {_point(one)}" for one in block.items)
+    elif isinstance(block, Table):
+        yield from _table(block)
+
+
+def _point(point: ListItem) -> str:
+    head = " ".join(plain(word) for word in (point.name, point.label) if word)
+    return f"{head}: {plain(point.words)}" if head else plain(point.words)
+
+
+def _table(table: Table) -> Iterator[str]:
+    """The table, and why something in it is n/a; nothing where it has no rows."""
+    if not table.rows:
+        return
+    yield plain(table.caption)
+    heads = [_line([plain(column.title) for column in table.columns])]
+    heads.append(_line(["---:" if column.is_number else ":---" for column in table.columns]))
+    yield "\n".join(heads + [_line([plain(cell.text) for cell in row]) for row in table.rows])
+    if table.notes:
+        yield "\n".join(f"- {plain(note)}" for note in table.notes)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,7 +1,7 @@
 """The figures of ESNR over training: ratios, alignment, and numbers from elsewhere beside them."""
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
 from wmel.reports.figure_style import GREY, layout, lines_of
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.over_training_curves import TrainingReadings, columns_of
+from wmel.reports.over_training_curves import TrainingReadings
 
 UPDATES = "updates (logarithmic)"
 
@@ -81,18 +81,6 @@ def scatter_figure(trainings: Sequence[TrainingReadings], column: str, method: s
     figure.update_xaxes(title=f"ESNR by {method} (logarithmic)", type="log")
     figure.update_yaxes(title=html.escape(column))
     return figure
-
-
-def figures_of(trainings: Sequence[TrainingReadings]) -> dict[str, Callable[[], go.Figure]]:
-    """Those of numbers from elsewhere, by title."""
-    made: dict[str, Callable[[], go.Figure]] = {}
-    for column in columns_of(trainings):
-        made[f"{column} over training"] = lambda column=column: column_figure(trainings, column)
-        for method in trainings[0].methods:
-            made[f"{column} against ESNR by {method}"] = lambda column=column, method=method: scatter_figure(
-                trainings, column, method
-            )
-    return made
 
 
 def _figure(trainings: Sequence[TrainingReadings], height: int = 420) -> tuple[go.Figure, dict[str, dict[str, Any]]]:

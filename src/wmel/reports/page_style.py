@@ -13,8 +13,10 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 s
 main, footer { max-width: 72rem; margin: 0 auto; padding: 1.5rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .5rem; }
 h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; }
-h1, h2, p, li, summary, th, td { overflow-wrap: anywhere; }
+h3 { font-size: 1.1rem; margin: 1.75rem 0 .5rem; }
+h1, h2, h3, p, li, summary, th, td { overflow-wrap: anywhere; }
 p, ul { max-width: 62rem; }
+.answer { font-size: 1.15rem; font-weight: 600; }
 .quiet, footer, .notes { color: var(--quiet); font-size: .9rem; }
 .gaps { list-style: none; padding: 0; }
 .gaps li { border-left: 4px solid var(--mark, var(--line)); padding: .1rem 0 .1rem .8rem; margin: 0 0 .8rem; }

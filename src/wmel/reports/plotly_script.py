@@ -1,22 +1,7 @@
 """What a page takes from Plotly: its JavaScript, and figures as data."""
 
-from html import unescape
-from typing import Any
-
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
-
-from wmel.reports.document import Drawn
-
-
-def drawn(name: str, title: str, figure: go.Figure) -> Drawn:
-    """The figure for a page; the name is its id there, the title is plain text."""
-    return Drawn(name, title, as_json(figure))
-
-
-def title_of(figure: Any) -> str:
-    """The title drawn above a figure, as plain text."""
-    return unescape(figure.layout.title.text)
 
 
 def as_json(figure: go.Figure) -> str:

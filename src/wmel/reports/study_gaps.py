@@ -1,21 +1,28 @@
 """The gaps of a study, one after the other, each with the verdict that decides it."""
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from wmel.contract.labels import label_words
+from wmel.reports.answers import JudgedGap, place_of
 from wmel.reports.json_envelope import VerdictEntry
 from wmel.reports.study_envelope import ComparedEntry, ComparisonEntry, StudyRecord
+from wmel.reports.words import part_name
 
-PAPER = "paper"
+NOT_NAMED = ("seeds", "seed", "episodes", "versions", "parts", "metrics", "latency_threads", "weights", "evaluations")
+BARE = ("environment", "planner")  # facts that need no key
 
 
 @dataclass(frozen=True)
 class StudyGap:
-    """One model in one setting."""
+    """One model in one setting; `differs` is what tells the setting from the others of the study."""
 
     comparison: ComparisonEntry
     model: str
     entry: ComparedEntry
+    differs: str = ""
+    comparisons: int = 1  # gaps of the study
 
     @property
     def acts_by(self) -> str | None:
@@ -28,10 +35,21 @@ class StudyGap:
         return self.model if self.acts_by is None else f"{self.model} (model and planner: {self.acts_by})"
 
     @property
+    def name(self) -> str:
+        """The model, and what tells its setting from the others."""
+        return f"{self.model} {self.differs}" if self.differs else self.model
+
+    @property
+    def judged(self) -> JudgedGap:
+        """The gap with all that its sentence needs."""
+        where = place_of(self.comparison.setting, self.acts_by)
+        named = f"{where} ({self.differs})" if self.differs else where
+        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons)
+
+    @property
     def verdict(self) -> VerdictEntry:
-        """The one behind the label of the entry: the strict one, or that of a run which may stop early."""
-        shown = [one for one in self.entry.verdicts.values() if one.label == self.entry.verdict]
-        return next((one for one in shown if one.rule != PAPER), shown[0])
+        """The one behind the label of the entry."""
+        return self.judged.verdict
 
     @property
     def is_open(self) -> bool:
@@ -41,12 +59,37 @@ class StudyGap:
 
 def study_gaps(record: StudyRecord) -> list[StudyGap]:
     """In the order of the record."""
-    return [gap for comparison in record.comparisons for gap in gaps_of(comparison)]
+    labels = distinct_labels(record.comparisons)
+    count = sum(len(one.gaps) for one in record.comparisons)
+    return [
+        StudyGap(comparison, model, entry, label, count)
+        for comparison, label in zip(record.comparisons, labels, strict=True)
+        for model, entry in comparison.gaps.items()
+    ]
 
 
 def gaps_of(comparison: ComparisonEntry) -> list[StudyGap]:
     """Those of one setting."""
     return [StudyGap(comparison, model, entry) for model, entry in comparison.gaps.items()]
+
+
+def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
+    """What tells settings apart, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
+
+    What was swept is always named; another fact only if those named before it leave two settings alike.
+    """
+    facts = [_facts(one) for one in comparisons]
+    swept = {name for one in comparisons for name in one.labels}
+    named: list[str] = []
+    for name in dict.fromkeys(name for one in facts for name in one):
+        if _distinguished(facts, [*named, name]) > _distinguished(facts, [] if name in swept else named):
+            named.append(name)
+    return [" ".join(_worded(name, one[name]) for name in named if one.get(name)) for one in facts]
+
+
+def _distinguished(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+    """How many settings these facts tell apart."""
+    return len({tuple(one.get(name) for name in names) for one in facts})
 
 
 def equivalence_margin(record: StudyRecord) -> float | None:
@@ -55,11 +98,26 @@ def equivalence_margin(record: StudyRecord) -> float | None:
     return margins.pop() if len(margins) == 1 else None
 
 
-def tally(record: StudyRecord) -> str:
-    """How often each verdict was reached, the most frequent first."""
-    counted = Counter(gap.entry.verdict for gap in study_gaps(record)).most_common()
-    total = sum(times for _, times in counted)
-    if not total:
-        return "No gap was measured."
-    named = ", ".join(f"{times} {label}" for label, times in counted)
-    return f"{total} {'gap' if total == 1 else 'gaps'}: {named}."
+def _facts(comparison: ComparisonEntry) -> dict[str, str]:
+    """All that may differ between settings, as words: what users look for first, what was swept, and the rest."""
+    setting = comparison.setting
+    parts = {"planner": setting.planner, "objective": setting.objective}
+    found: dict[str, Any] = {"environment": setting.env}
+    found |= {"planner": None if setting.planner is None else part_name(setting.planner), **comparison.labels}
+    found |= {"init": setting.init, "success": setting.success}
+    for kind, part in parts.items():
+        if part is not None:
+            found.setdefault(kind, part_name(part))
+            found |= {name: value for name, value in _settings(part).items() if name not in found}
+    found |= {"execute": setting.execute, "stop": setting.stop, "horizon": setting.horizon}
+    if setting.perturbation is not None:
+        found |= {"perturbation": setting.perturbation, "probability": setting.perturb_prob}
+    return {name: label_words(value) for name, value in found.items() if value is not None}
+
+
+def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:
+    return {} if isinstance(part, str) else {name: value for name, value in part.items() if name != "name"}
+
+
+def _worded(name: str, value: str) -> str:
+    return value if name in BARE else f"{name}={value}"

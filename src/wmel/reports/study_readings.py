@@ -9,11 +9,12 @@ from typing import Any
 from wmel.contract.cell import ORACLE, Diagnostic, part_label
 from wmel.contract.labels import label_words, swept_setting
 from wmel.errors import is_number
+from wmel.reports.cells import undefined, with_interval
+from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.esnr_words import difference_table, with_interval
+from wmel.reports.esnr_report import difference_table
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
 from wmel.reports.study_curves import Point, axis_places, axis_values
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
 from wmel.reports.words import short
@@ -54,12 +55,12 @@ def reading_entries(stored: Sequence[Stored]) -> list[ReadingEntry]:
     return [entry for group in side_by_side(stored) for entry in _entries(group)]
 
 
-def readings_tables(readings: Sequence[ReadingEntry], *, is_narrow: bool = False) -> list[StudyTable]:
-    """One for each diagnostic: what was swept, the model, then the numbers; in a narrow one, one interval per row."""
-    return [_table(name, entries, is_narrow=is_narrow) for name, entries in _by_diagnostic(readings).items()]
+def readings_tables(readings: Sequence[ReadingEntry]) -> list[Table]:
+    """One for each diagnostic: what was swept, the model, then the numbers; a terminal shows one interval per row."""
+    return [_table(name, entries) for name, entries in _by_diagnostic(readings).items()]
 
 
-def differences_tables(readings: Sequence[EsnrRecord]) -> list[StudyTable]:
+def differences_tables(readings: Sequence[EsnrRecord]) -> list[Table]:
     """The differences of every group of models that were read side by side."""
     tables = [(one, difference_table(one)) for one in readings if one.differences]
     return [replace(table, caption=f"{table.caption} in {one.environment}") for one, table in tables]
@@ -146,7 +147,7 @@ def _numbers(data: Mapping[str, Any]) -> dict[str, EstimateEntry]:
     return found
 
 
-def _table(name: str, entries: Sequence[ReadingEntry], *, is_narrow: bool) -> StudyTable:
+def _table(name: str, entries: Sequence[ReadingEntry]) -> Table:
     labels, words, values = (
         list(dict.fromkeys(key for one in entries for key in getattr(one, field)))
         for field in ("labels", "words", "values")
@@ -161,20 +162,21 @@ def _table(name: str, entries: Sequence[ReadingEntry], *, is_narrow: bool) -> St
             TableCell(one.arm),
             *(TableCell(one.words.get(word, "")) for word in words),
             *(TableCell(str(one.seed)) for _ in seeds),
-            *(_number(one.values.get(value), is_short=is_narrow and value != values[0]) for value in values),
+            *(_number(one.values.get(value), is_first=value == values[0]) for value in values),
         )
         for world, one in zip(worlds, entries, strict=True)
     )
     named = [*places, *labels, "model", *words, *seeds]
     where = "" if places else f" in {worlds[0]}"
     columns = (*(TableColumn(title, False) for title in named), *map(TableColumn, values))
-    return StudyTable(f"{name}{where}", columns, rows, names=len(named))
+    return Table(f"{name}{where}", columns, rows, names=len(named))
 
 
-def _number(entry: EstimateEntry | None, *, is_short: bool) -> TableCell:
+def _number(entry: EstimateEntry | None, *, is_first: bool) -> TableCell:
     if entry is None:
         return undefined("it was not returned")
-    return TableCell(short(entry.value)) if is_short and entry.value is not None else with_interval(entry)
+    cell = with_interval(entry)
+    return cell if is_first or entry.value is None else cell._replace(short=short(entry.value))
 
 
 def _curves(name: str, entries: Sequence[ReadingEntry]) -> Iterator[ReadingCurve]:

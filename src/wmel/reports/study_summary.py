@@ -1,23 +1,36 @@
 """What a study comes to: a sentence, and intervals to draw where it has no gap."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from wmel.reports.answers import answer_of_gaps, place_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.small_svg import Intervals
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
-from wmel.reports.study_gaps import study_gaps, tally
+from wmel.reports.study_gaps import StudyGap, study_gaps
 from wmel.stats.estimate import Estimate
 
 MEASURES = {"success_rate": "success", "average_return": "return"}  # the first that some arm has is shown
 
 
 def study_answer(record: StudyRecord) -> str:
-    """The verdicts; without a gap, what the arms reached and what was read of the models."""
-    if study_gaps(record):
-        return tally(record)
+    """May the models be planned with; without a gap, what the arms reached and what was read of the models."""
+    gaps = study_gaps(record)
+    if gaps:
+        answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
+        paper = [f"{gap.name} {gap.entry.verdict_paper}" for gap in gaps if gap.entry.verdict_paper is not None]
+        return f"By the paper's rule: {', '.join(paper)}. {answer}" if record.paper_first and paper else answer
     found = [_reached(one) for one in _arms(record)[:1]] + [_read(record, one) for one in _diagnostics(record)]
-    return " ".join(found) or tally(record)
+    return " ".join(found) or answer_of_gaps([])
+
+
+def _shared_place(gaps: Sequence[StudyGap]) -> str:
+    """The environment and the planner where all gaps share them."""
+    places = {place_of(gap.comparison.setting, gap.acts_by) for gap in gaps}
+    if len(places) == 1:
+        return places.pop()
+    environments = {gap.comparison.setting.env for gap in gaps}
+    return f"on {environments.pop()}" if len(environments) == 1 else ""
 
 
 def study_intervals(record: StudyRecord) -> Intervals | None:

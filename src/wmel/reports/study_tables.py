@@ -1,43 +1,33 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
-from collections.abc import Mapping
-
 from wmel.analysis.verdict import shown
-from wmel.contract.labels import label_words
+from wmel.reports.cells import estimate_cell, p_value_cell, undefined
 from wmel.reports.cpg_record import EARLY
-from wmel.reports.json_envelope import CoverageEntry
-from wmel.reports.study_cells import (
-    StudyTable,
-    TableCell,
-    TableColumn,
-    estimate_cell,
-    metric_bounds,
-    metric_cell,
-    p_value_cell,
-    undefined,
-)
+from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, gaps_of, study_gaps
 from wmel.stats.estimate import Estimate
 
 
-def summary_table(record: StudyRecord) -> StudyTable:
+def summary_table(record: StudyRecord) -> Table:
     """Every gap in a line."""
-    numbers = ("gap", "95% interval", "mid-p", "Holm mid-p", "n")
+    numbers = ("oracle", "success", "gap", "95% interval", "mid-p", "Holm mid-p", "n")
     columns = (
-        TableColumn("comparison", False),
+        TableColumn("setting", False),
         TableColumn("model", False),
         *([TableColumn("verdict (paper)", False)] if record.paper_first else []),
         TableColumn("verdict", False),
-        *map(TableColumn, numbers),
+        *(TableColumn(one, is_detail=one == "mid-p") for one in numbers),
     )
     rows = tuple(
         (
-            TableCell(gap.comparison.name),
+            TableCell(gap.differs or gap.comparison.setting.env),
             TableCell(gap.title),
             *([_paper_verdict(gap)] if record.paper_first else []),
             TableCell(gap.entry.verdict),
-            TableCell(f"{gap.entry.gap:+.3f}"),
+            TableCell(f"{gap.entry.oracle_success_rate:.3f}", value=gap.entry.oracle_success_rate),
+            TableCell(f"{gap.entry.learned_success_rate:.3f}", value=gap.entry.learned_success_rate),
+            TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
             TableCell(shown(_interval(gap))),
             p_value_cell(gap.entry.mid_p.value, gap.entry.mid_p.reason),
             _adjusted(gap),
@@ -45,61 +35,10 @@ def summary_table(record: StudyRecord) -> StudyTable:
         )
         for gap in study_gaps(record)
     )
-    return StudyTable("Every gap of the study", columns, rows, names=2)
+    return Table("Every gap of the study", columns, rows, names=2)
 
 
-def arms_table(comparison: ComparisonEntry) -> StudyTable:
-    """What each arm reached and cost."""
-    metrics = {
-        "steps to success": ("average_steps_to_success", 1),
-        "compute/decision": ("average_compute_per_decision", 1),
-        "latency ms": ("average_planning_latency_ms", 2),
-        "return": ("average_return", 1),
-        "pre-solved": ("pre_solved_rate", 3),
-        "errors": ("error_rate", 3),
-        **{name: (name, 3) for name in comparison.setting.metrics},
-    }
-    own = comparison.arm_labels
-    labels = list(dict.fromkeys(label for arm in comparison.scorecards for label in own.get(arm, {})))
-    columns = (
-        TableColumn("arm", False),
-        *(TableColumn(label, False) for label in labels),
-        *map(TableColumn, ("success", "95% CI", *metrics, "n")),
-    )
-    rows = tuple(
-        (
-            TableCell(arm),
-            *(TableCell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
-            metric_cell(card, "success_rate"),
-            metric_bounds(card, "success_rate"),
-            *(metric_cell(card, name, digits) for name, digits in metrics.values()),
-            TableCell(str(card.episodes)),
-        )
-        for arm, card in comparison.scorecards.items()
-    )
-    return StudyTable(f"Arms of {comparison.name}", columns, rows)
-
-
-def coverage_table(coverage: Mapping[str, CoverageEntry]) -> StudyTable:
-    """Where the states that each arm visited lie along the axis to be covered."""
-    axis = next((one.axis for one in coverage.values()), "")
-    columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
-    rows = tuple(
-        (
-            TableCell(name),
-            TableCell(str(one.states)),
-            TableCell(f"{one.mean:.3f}"),
-            TableCell(f"{one.most:.3f}"),
-            TableCell(f"{one.above_half:.1%}"),
-            TableCell(f"{one.above_three_quarters:.1%}"),
-        )
-        for name, one in coverage.items()
-    )
-    caption = f"{axis} of visited states (shares above half and three quarters of the way up)"
-    return StudyTable(caption, columns, rows)
-
-
-def gaps_table(comparison: ComparisonEntry) -> StudyTable:
+def gaps_table(comparison: ComparisonEntry) -> Table:
     """The gap of each model, with all that is known of it."""
     gaps = gaps_of(comparison)
     rules = sorted({gap.verdict.rule for gap in gaps})
@@ -116,23 +55,14 @@ def gaps_table(comparison: ComparisonEntry) -> StudyTable:
         *map(TableColumn, (*numbers, *claims, "n that decides")),
     )
     rows = tuple(_gap_row(gap, pooled=pooled, rule_named=len(rules) > 1) for gap in gaps)
-    return StudyTable(f"Gaps of {comparison.name}", columns, rows)
+    return Table(f"Gaps of {comparison.name}", columns, rows)
 
 
-def missing_table(record: StudyRecord) -> StudyTable:
+def missing_table(record: StudyRecord) -> Table:
     """Cells that are not whole."""
     columns = (TableColumn("cell", False), TableColumn("episodes missing"), TableColumn("reason", False))
     rows = tuple((TableCell(one.cell), TableCell(str(one.episodes)), TableCell(one.reason)) for one in record.missing)
-    return StudyTable("Cells that are not whole", columns, rows)
-
-
-def verdict_reasons(comparison: ComparisonEntry) -> list[str]:
-    """Every verdict of every model, by every rule it was judged by."""
-    return [
-        f"{gap.title}: {verdict.label} ({rule}): {verdict.reason}"
-        for gap in gaps_of(comparison)
-        for rule, verdict in gap.entry.verdicts.items()
-    ]
+    return Table("Cells that are not whole", columns, rows)
 
 
 def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCell, ...]:

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.contract.labels import label_words
-from wmel.reports.json_envelope import Metadata
+from wmel.reports.json_envelope import Envelope, Metadata
 from wmel.stats.estimate import Estimate
 
 LISTED_SEEDS = 6  # more are named by the first and the last
@@ -29,8 +28,8 @@ def short(value: float | None) -> str:
 
 
 def part_name(part: Mapping[str, Any] | str) -> str:
-    """What a part of a record is called; records of schema 2.0 hold its text."""
-    return part if isinstance(part, str) else part["name"]
+    """What a part of a record is called; records of schema 2.0 hold its text, with the settings in brackets."""
+    return part.partition("(")[0] if isinstance(part, str) else part["name"]
 
 
 def part_words(part: Mapping[str, Any] | str) -> str:
@@ -87,39 +86,9 @@ def horizon_note(sweep: HorizonSweep) -> str:
     if not effective.is_defined:
         return effective.reason
     held = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
-    return f"documents' rule, epsilon {sweep.epsilon:g}{held}"
+    return f"rule of the wmel 0.18 repository, epsilon {sweep.epsilon:g}{held}"
 
 
-def answer_of_run(record: Any) -> str:
-    """What a run comes to, in a sentence."""
-    said, estimates = record.metadata, record.scorecard.estimates
-    success, back = estimates["success_rate"], estimates["average_return"]
-    what = f"{said.policy}{'' if said.model is None else f' on {said.model}'} in {said.env}"
-    if success.value is not None:
-        rate = f"{success.value:.3f} [{success.low:.3f}, {success.high:.3f}]"
-        return f"{what} succeeds in {rate} of {said.episodes} episodes."
-    if back.value is not None:
-        unjudged = "no criterion of success was given"
-        return f"{what} returns {back.value:.1f} on average over {said.episodes} episodes; {unjudged}."
-    return f"{what} ran {said.episodes} episodes; success: {success.reason}."
-
-
-def answer_of_sweep(record: Any) -> str:
-    """What a sweep comes to, in a sentence."""
-    enough, best = record.effective_horizon, max(record.points, key=lambda point: point.scorecard.success_rate or 0)
-    swept = best.swept or {"plan horizon": best.plan_horizon}
-    at = ", ".join(f"{name} {label_words(value)}" for name, value in swept.items())
-    rate = best.scorecard.success_rate
-    found = "no criterion of success was given" if rate is None else f"success is highest, {rate:.3f}, at {at}"
-    shortest = "" if enough.value is None else f"; a plan horizon of {enough.value:.0f} is enough"
-    return f"{record.policy_name} in {record.metadata.env}: {found}{shortest}."
-
-
-def answer_of_gap(record: Any) -> str:
-    """What a comparison of models comes to, in a sentence for each model."""
-    said = []
-    for model, one in record.cpgs.items():
-        rates = f"succeeds in {one.learned_success_rate:.2f} of episodes where the true dynamics give"
-        gap = f"gap {one.gap:+.2f} [{one.gap_ci_low:+.2f}, {one.gap_ci_high:+.2f}] over {one.n_episodes_learned} pairs"
-        said.append(f"{one.verdict}: {model} {rates} {one.oracle_success_rate:.2f} ({gap}).")
-    return " ".join(said)
+def stamp_words(record: Envelope) -> str:
+    """Which version made a record, and when."""
+    return f"wmel {record.wmel_version}, {record.generated_at.isoformat()}"

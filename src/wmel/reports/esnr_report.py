@@ -1,13 +1,13 @@
-"""An ESNR in plain language, and as tables: which signal is usable, what must not be compared, what points wrong."""
+"""The report of ESNR: which signal is usable, what must not be compared, what points wrong."""
 
 from collections.abc import Sequence
 
 from wmel.contract.cell import ORACLE
-from wmel.reports.entries import estimate_from
+from wmel.reports.cells import undefined, with_interval
+from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, figure_of
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
-from wmel.reports.words import short
+from wmel.reports.words import short, stamp_words
 
 FEW_SAMPLES = 32
 MUCH = 0.01  # shares below this are not worth a sentence
@@ -19,21 +19,58 @@ NAMES = {
 }
 
 
-def esnr_table(record: EsnrRecord) -> StudyTable:
+def esnr_document(record: EsnrRecord) -> Document:
+    """The whole report."""
+    aligned = any(one.alignment is not None for one in record.readings)
+    known = any(one.esnr_per_rollout.value is not None for one in record.readings)
+    ratios = [_figure("ratios", "Signal per imagined rollout", record)] if known else []
+    pointed = [_figure("alignments", "Alignment with the true gradients", record)] if aligned else []
+    scattered = [_figure("states", "Every state", record)] if aligned and known else []
+    sections = [
+        Section("Signal for its noise", [esnr_table(record), *ratios]),
+        Section("What may be said", [Points.of(esnr_sentences(record))]),
+        Section("Where gradients point", pointed),
+        Section("State by state", scattered),
+        Section("Differences between models", [difference_table(record)]),
+    ]
+    shared = [Text(describe_readings(record), True)]
+    title = f"ESNR in {record.environment}"
+    return Document(title, esnr_answer(record), shared, sections, stamp_words(record))
+
+
+def esnr_answer(record: EsnrRecord) -> str:
+    """Which gradients carry a signal, in a sentence; an interval that holds 0 shows none."""
+    shown = [one for one in record.readings if one.esnr.low is not None and one.esnr.low > 0]
+    if not shown:
+        return "No estimator is shown to carry any signal through these models: no interval lies above 0."
+    best = max(shown, key=lambda one: one.esnr_per_rollout.value or 0)
+    value = f"ESNR {best.esnr_per_rollout.value or 0:.3g} per imagined rollout"
+    return f"{best.method} through {best.model} carries the most signal shown ({value})."
+
+
+def _figure(name: str, title: str, record: EsnrRecord) -> Figure:
+    return Figure(name, title, figure_of(f"esnr_figures:{name}", record))
+
+
+def esnr_table(record: EsnrRecord) -> Table:
     """One row per model and estimator."""
     titles = ("ESNR", "per rollout", "pooled", "median", "alignment", "against", "dead", "model steps", "seconds")
-    columns = (TableColumn("model", False), TableColumn("method", False), *map(TableColumn, titles))
-    return StudyTable(f"ESNR in {record.environment}", columns, tuple(map(_row, record.readings)), names=2)
+    columns = (
+        TableColumn("model", False),
+        TableColumn("method", False),
+        *(TableColumn(title, is_detail=title in ("pooled", "median", "dead", "seconds")) for title in titles),
+    )
+    return Table(f"ESNR in {record.environment}", columns, tuple(map(_row, record.readings)), names=2)
 
 
-def difference_table(record: EsnrRecord) -> StudyTable:
+def difference_table(record: EsnrRecord) -> Table:
     """One row per pair of models and estimator."""
     columns = (TableColumn("models", False), TableColumn("method", False), TableColumn("difference of ESNR"))
     rows = tuple(
         (TableCell(f"{one.model} - {one.other}"), TableCell(one.method), with_interval(one.estimate))
         for one in record.differences
     )
-    return StudyTable("Differences at the same states and noise", columns, rows, names=2)
+    return Table("Differences at the same states and noise", columns, rows, names=2)
 
 
 def esnr_sentences(record: EsnrRecord) -> list[str]:
@@ -169,25 +206,15 @@ def _row(one: EsnrEntry) -> tuple[TableCell, ...]:
         TableCell(one.model),
         TableCell(one.method),
         with_interval(one.esnr),
-        with_interval(one.esnr_per_rollout),
-        with_interval(one.pooled),
+        with_interval(one.esnr_per_rollout)._replace(short=short(one.esnr_per_rollout.value)),
+        with_interval(one.pooled)._replace(short=short(one.pooled.value)),
         undefined(one.esnr.reason) if one.median is None else TableCell(short(one.median)),
         undefined("no truth to compare with") if aligned is None else with_interval(aligned.cosine),
         TableCell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
         TableCell(f"{one.dead_share:.0%}"),
-        TableCell(f"{one.model_steps:,}"),
+        TableCell(f"{one.model_steps:,}", value=one.model_steps, short=f"{one.model_steps / 1e6:.2f}M"),
         TableCell(f"{one.seconds:.2f}"),
     )
-
-
-def with_interval(entry: EstimateEntry) -> TableCell:
-    """Three digits of the value and of the ends of its interval."""
-    estimate = estimate_from(entry)
-    if estimate.value is None:
-        return undefined(estimate.reason)
-    if estimate.low is None or estimate.high is None:
-        return TableCell(short(estimate.value))
-    return TableCell(f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]")
 
 
 def _name(one: EsnrEntry) -> str:

@@ -1,20 +1,68 @@
-"""ESNR over training in plain language, and as tables."""
+"""The report of ESNR over training: its shape, its curves and what goes together with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from wmel.diagnostics.esnr.over_training import CurveShape, Levels, TrainingCurve, left_biased_region, u_shape
-from wmel.reports import esnr_words
+from wmel.reports import esnr_report
+from wmel.reports.cells import undefined, with_interval
+from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, figure_of
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrEntry
-from wmel.reports.esnr_words import with_interval
-from wmel.reports.over_training_curves import TrainingReadings, correlations, is_dead
-from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
-from wmel.reports.words import short
+from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead
+from wmel.reports.over_training_record import over_training_record
+from wmel.reports.words import short, stamp_words
+
+LEGEND = (
+    "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "
+    "0 is not drawn. Dotted: where a U-shape is lowest. Grey: the oracle, which does not learn, at the same noise."
+)
 
 
-def training_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
+def over_training_document(trainings: Sequence[TrainingReadings]) -> Document:
+    """The whole report."""
+    curves = [
+        Section(f"ESNR by {method} over training", [Text(LEGEND, True), *_figures(trainings, method)], is_detail=True)
+        for method in trainings[0].methods
+    ]
+    sections = [
+        Section("What may be said", [Points.of(training_sentences(trainings))]),
+        *curves,
+        Section("Beside it", [correlation_table(trainings), *_beside(trainings)]),
+        Section("Numbers", [training_table(trainings)]),
+    ]
+    title = f"ESNR over training in {next(iter(trainings[0].records.values())).environment}"
+    shared = [Text(describe_trainings(trainings), True)]
+    return Document(title, answer_words(trainings), shared, sections, stamp_words(over_training_record(trainings)))
+
+
+def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]:
+    """The ratios of a method, and where its gradients point."""
+
+    def made(name: str) -> Callable[[], Any]:
+        return figure_of(f"over_training_figures:{name}", trainings, method)
+
+    found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"))]
+    if any(entry.alignment is not None for one in trainings for entry in one.entries(method)):
+        aligned = f"Alignment by {method} with the true gradients"
+        found.append(Figure(f"alignments-{method}", aligned, made("alignments_figure")))
+    return found
+
+
+def _beside(trainings: Sequence[TrainingReadings]) -> list[Figure]:
+    """Figures of numbers from elsewhere: over training, and against ESNR."""
+    home, made = "over_training_figures", []
+    for column in columns_of(trainings):
+        made.append((f"{column} over training", figure_of(f"{home}:column_figure", trainings, column)))
+        for method in trainings[0].methods:
+            draw = figure_of(f"{home}:scatter_figure", trainings, column, method)
+            made.append((f"{column} against ESNR by {method}", draw))
+    return [Figure(f"beside-{place}", title, draw) for place, (title, draw) in enumerate(made)]
+
+
+def training_table(trainings: Sequence[TrainingReadings]) -> Table:
     """One row per run and checkpoint."""
     methods = trainings[0].methods
     titles = [title for method in methods for title in (method, f"{method} cos")]
@@ -25,10 +73,10 @@ def training_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
             cells = [cell for entry in read for cell in (_ratio(entry), _cosine(entry))]
             rows.append((TableCell(one.name), TableCell(str(updates)), *cells))
     columns = (TableColumn("run", False), TableColumn("updates"), *map(TableColumn, titles))
-    return StudyTable("ESNR over training", columns, tuple(rows), names=2)
+    return Table("ESNR over training", columns, tuple(rows), names=2)
 
 
-def correlation_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
+def correlation_table(trainings: Sequence[TrainingReadings]) -> Table:
     """One row per column from elsewhere and what it may go together with."""
     titles = (
         TableColumn("with", False),
@@ -46,7 +94,7 @@ def correlation_table(trainings: Sequence[TrainingReadings]) -> StudyTable:
         )
         for one in correlations(trainings)
     )
-    return StudyTable("What goes together within runs", (*titles, TableColumn("each run")), rows, names=2)
+    return Table("What goes together within runs", (*titles, TableColumn("each run")), rows, names=2)
 
 
 def training_sentences(trainings: Sequence[TrainingReadings]) -> list[str]:
@@ -69,7 +117,7 @@ def answer_words(trainings: Sequence[TrainingReadings]) -> str:
 def describe_trainings(trainings: Sequence[TrainingReadings]) -> str:
     """Where and how the checkpoints were asked."""
     first = next(iter(trainings[0].records.values()))
-    return f"{esnr_words.describe_readings(first)}; noise drawn anew at every checkpoint"
+    return f"{esnr_report.describe_readings(first)}; noise drawn anew at every checkpoint"
 
 
 def _verdict(curve: TrainingCurve) -> str:

@@ -1,12 +1,24 @@
-"""The ceiling bounce in plain language, and as tables: what ESNR foretells of an ascent, and what it does not."""
+"""The report of the ceiling bounce: what ESNR foretells of an ascent, and what it does not."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from wmel.diagnostics.ceiling_bounce.panel import REACHED, Panel, PanelReading
-from wmel.reports.study_cells import StudyTable, TableCell, TableColumn, undefined
-from wmel.reports.words import bounds
+from wmel.reports.cells import undefined
+from wmel.reports.document import (
+    Document,
+    Figure,
+    Points,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    figure_of,
+)
+from wmel.reports.toy_record import toy_record
+from wmel.reports.words import bounds, stamp_words
 from wmel.stats.estimate import Estimate
 
 TITLE = "Ceiling bounce: ESNR and ascent"
@@ -15,7 +27,47 @@ ABOUT = (
     "that distance jumps up behind a valley. Estimators of the gradient under noise on the angle are compared by "
     "their ESNR and by how they climb from angle 0, each with 64 rollouts per step of Adam."
 )
+SHADE = "The ball meets the ceiling at the shaded angles."
+FIGURES = {  # function of toy_figures -> title and legend
+    "landscape_figure": (
+        "Distance over the angle",
+        f"{SHADE} The distance jumps up where they end; the dotted line is the longest distance.",
+    ),
+    "ratios_figure": (
+        "ESNR per rollout over the angle",
+        f"{SHADE} On the logarithmic axis ratios that are not above 0 once corrected for bias are not drawn.",
+    ),
+    "ascents_figure": (
+        "Ascents",
+        "Height is the mean distance under noise as a share of the longest. Bands hold 80% of the seeds; dotted: 95%.",
+    ),
+}
 MOSTLY_FLAT = 0.05  # radians around 0, where distance hardly curves
+
+
+def toy_document(panels: Sequence[Panel]) -> Document:
+    """The whole report."""
+    speeds = [
+        Section(f"Launch at {panel.speed:g} m/s", [toy_table(panel), Points.of(toy_sentences(panel))])
+        for panel in panels
+    ]
+    figures = [_figures(name, title, legend, panels) for name, (title, legend) in FIGURES.items()]
+    sections = [*speeds, *figures, Section("Columns", [Points.of(column_words())], is_detail=True)]
+    shared = [Text(ABOUT), Text(describe_panels(panels), True)]
+    return Document(TITLE, shape_words(panels), shared, sections, stamp_words(toy_record(panels)))
+
+
+def _figures(name: str, title: str, legend: str, panels: Sequence[Panel]) -> Section:
+    """One figure for each speed."""
+    found = [
+        Figure(
+            f"{name.removesuffix('_figure')}-{place}",
+            f"{title}, launch at {panel.speed:g} m/s",
+            figure_of(f"toy_figures:{name}", panel),
+        )
+        for place, panel in enumerate(panels)
+    ]
+    return Section(title, [Text(legend, True), *found], is_detail=True)
 
 
 def describe_panels(panels: Sequence[Panel]) -> str:
@@ -25,11 +77,11 @@ def describe_panels(panels: Sequence[Panel]) -> str:
     return f"launch at {speeds} m/s; noise {first.landscape.sigma:g} rad; {angles}; {first.seeds} seeds per ascent"
 
 
-def toy_table(panel: Panel) -> StudyTable:
+def toy_table(panel: Panel) -> Table:
     """One row per estimator."""
     titles = ("ESNR/rollout", "median", "ESNR/64", "literal", "right sign", "AUC", f"reach {REACHED:.0%}", "its")
     columns = (TableColumn("estimator", False), *map(TableColumn, titles))
-    return StudyTable(f"Launch at {panel.speed:g} m/s", columns, tuple(map(_row, panel.readings)))
+    return Table(f"Launch at {panel.speed:g} m/s", columns, tuple(map(_row, panel.readings)))
 
 
 def column_words() -> list[str]:

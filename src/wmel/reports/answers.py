@@ -1,0 +1,223 @@
+"""The answer of a comparison in one sentence: may the model be planned with, by which rates, shown how well."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wmel.analysis.verdict import Label
+from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
+from wmel.reports.words import part_name
+
+ALPHA = 0.05
+LISTED = 4  # more models than this are counted, not named
+PAPER = "paper"
+
+
+class Advice(StrEnum):
+    """What a reader may do."""
+
+    YES = "Yes"
+    WEAK = "Yes, but the reference is weak"
+    NO = "No"
+    UNKNOWN = "Cannot tell"
+    BLIND = "This comparison cannot see the model"
+
+
+PHRASES = {  # of models over several settings, and what is behind the number of settings
+    Advice.YES: ("may be planned with", ""),
+    Advice.WEAK: ("may be planned with", ", though the reference is weak"),
+    Advice.NO: ("may not be planned with", ""),
+    Advice.UNKNOWN: ("cannot be judged yet", ""),
+    Advice.BLIND: ("cannot be judged", " because the oracle itself fails"),
+}
+MIXED = "It depends"
+NEGATIVE = (Advice.NO, Advice.UNKNOWN, Advice.BLIND)
+REMARKS: dict[Label | None, str] = {  # what a verdict leaves open
+    Label.LEARNED_OUTPERFORMS: "a stronger planner would show what the model costs",
+    Label.EQUIVALENT: "the planner is not shown to solve the task, which limits what this shows",
+    Label.EQUIVALENT_ONLY: "whether the planner solves the task was not judged",
+}
+DIRECTIONS = (Label.MODEL_BOTTLENECK, Label.LEARNED_OUTPERFORMS)
+EQUALITIES = (Label.AS_GOOD, Label.EQUIVALENT, Label.EQUIVALENT_ONLY)
+
+
+@dataclass(frozen=True)
+class JudgedGap:
+    """The gap of one model in one setting, and among how many comparisons it was made."""
+
+    model: str
+    where: str  # such as: on dmc_cartpole, planned with cem
+    entry: CPGEntry
+    adjusted: float | None = None  # Holm's mid-p; None: it was not adjusted
+    comparisons: int = 1
+
+    @property
+    def verdict(self) -> VerdictEntry:
+        """The one behind the label: the strict one, or that of a run which may stop early."""
+        shown = [one for one in self.entry.verdicts.values() if one.label == self.entry.verdict]
+        return next((one for one in shown if one.rule != PAPER), shown[0])
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether a difference does not hold after the correction for all comparisons."""
+        return self.entry.verdict in DIRECTIONS and self.adjusted is not None and self.adjusted > ALPHA
+
+    @property
+    def advice(self) -> Advice:
+        label = self.entry.verdict
+        if label == Label.PLANNER_BOTTLENECK or (_is_open(label) and self.entry.oracle_success_rate == 0):
+            return Advice.BLIND
+        if _is_open(label) or self.may_be_chance:
+            return Advice.UNKNOWN
+        if label == Label.MODEL_BOTTLENECK:
+            return Advice.NO
+        return Advice.WEAK if label in (Label.LEARNED_OUTPERFORMS, Label.EQUIVALENT) else Advice.YES
+
+    @property
+    def sentence(self) -> str:
+        """The advice with its numbers, and where it was measured."""
+        entry, where = self.entry, f"{self.where}, " if self.where else ""
+        if self.advice is Advice.BLIND:
+            found = self._failing
+        else:
+            weak = self.advice is Advice.WEAK
+            reference = "the same planner on the true dynamics gives" if weak else "the true dynamics give"
+            rates = f"succeeds in {entry.learned_success_rate:.2f} of episodes where {reference}"
+            found = f"{self.model} {rates} {entry.oracle_success_rate:.2f} ({self._measured}{self._corrected})"
+        return f"{self.advice}: {'; '.join([where + found, *self.remarks])}."
+
+    @property
+    def short_sentence(self) -> str:
+        """The same in a list of gaps, which names the model and where the gap was measured; without the remarks."""
+        if self.advice is Advice.BLIND:
+            return f"{self.advice}: {self._failing}."
+        return f"{self.advice}: {success_words([self])} ({self._measured})."
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the verdict leaves open, as clauses."""
+        advice = self.advice
+        if advice is Advice.BLIND:
+            return ["a stronger planner or an easier criterion would show it"]
+        known = self.entry.verdict in set(Label)
+        open_point = REMARKS.get(Label(self.entry.verdict), "") if known else ""
+        remark = self._why_unknown if advice is Advice.UNKNOWN else open_point
+        return [remark] if remark else []
+
+    @property
+    def correction(self) -> str:
+        """Whether a difference survives the correction for all comparisons; nothing where that is no question."""
+        if self.entry.verdict not in DIRECTIONS or self.adjusted is None or self.comparisons == 1:
+            return ""
+        holds = "does not hold" if self.may_be_chance else "holds"
+        return f"{holds} after correction for {self.comparisons} comparisons"
+
+    @property
+    def _failing(self) -> str:
+        entry = self.entry
+        rate = f"{entry.oracle_success_rate:.2f} of {entry.n_episodes_oracle} episodes"
+        return f"planning succeeds in {rate} even on the true dynamics"
+
+    @property
+    def _measured(self) -> str:
+        """How many episodes, and the gap."""
+        entry = self.entry
+        return f"{self._episodes}; gap {entry.gap:+.2f} [{entry.gap_ci_low:+.2f}, {entry.gap_ci_high:+.2f}]"
+
+    @property
+    def _corrected(self) -> str:
+        return f", which {self.correction}" if self.correction else ""
+
+    @property
+    def _episodes(self) -> str:
+        entry = self.entry
+        if entry.n_episodes_oracle != entry.n_episodes_learned:
+            return f"{entry.n_episodes_oracle} and {entry.n_episodes_learned} episodes"
+        return f"{entry.n_episodes_learned} {'pairs' if entry.oracle_only is not None else 'episodes per arm'}"
+
+    @property
+    def _why_unknown(self) -> str:
+        label, wanted = self.entry.verdict, self.verdict.n_that_decides
+        if label == Label.INCONCLUSIVE_ERRORS:
+            return f"too much depends on {self.entry.errors} episodes that broke"
+        if label == Label.INCONCLUSIVE_FUTILE:
+            return "the run stopped because more pairs would hardly decide"
+        if label in DIRECTIONS or wanted is None:
+            return ""
+        unit = "pairs" if self.entry.oracle_only is not None else "episodes per arm"
+        return f"about {wanted} fresh {unit} would decide"
+
+
+def answer_of_gaps(gaps: Sequence[JudgedGap], shared: str = "") -> str:
+    """One sentence that reconciles all gaps, with their rates; `shared` is where all of them were measured."""
+    if not gaps:
+        return "No gap was measured."
+    if len(gaps) == 1:
+        return gaps[0].sentence
+    models = list(dict.fromkeys(gap.model for gap in gaps))
+    if len(models) > LISTED:
+        text = f"the {len(models)} models {_counted(gaps, 'comparison')}"
+    else:
+        clauses: dict[str, list[str]] = {}
+        for model in models:
+            own = [gap for gap in gaps if gap.model == model]
+            clauses.setdefault(_counted(own, "setting"), []).append(model)
+        text = "; ".join(f"{_listed(those)} {clause}" for clause, those in clauses.items())
+    return f"{_reconciled(gaps)}: {f'{shared}, ' if shared else ''}{text}."
+
+
+def place_of(setting: Metadata, acts_by: str | None = None) -> str:
+    """Where a gap was measured, as part of a sentence."""
+    planner = "" if setting.planner is None else f", planned with {part_name(setting.planner)}"
+    return f"on {setting.env}{planner if acts_by is None else f', acting by its own policy ({acts_by})'}"
+
+
+def success_words(gaps: Sequence[JudgedGap]) -> str:
+    """Success of both arms, from the lowest to the highest."""
+    learned = _range([gap.entry.learned_success_rate for gap in gaps])
+    oracle = _range([gap.entry.oracle_success_rate for gap in gaps])
+    return f"success {learned} where the true dynamics give {oracle}"
+
+
+def _reconciled(gaps: Sequence[JudgedGap]) -> str:
+    """The advice of all gaps, where they agree."""
+    found = {gap.advice for gap in gaps}
+    if found == {Advice.YES, Advice.WEAK}:
+        return Advice.YES
+    return found.pop() if len(found) == 1 else MIXED
+
+
+def _counted(gaps: Sequence[JudgedGap], noun: str) -> str:
+    """What may be done in how many settings, the most frequent first, each with its rates."""
+    by_advice: dict[Advice, list[JudgedGap]] = {}
+    for gap in gaps:
+        by_advice.setdefault(gap.advice, []).append(gap)
+    groups = sorted(by_advice.items(), key=lambda one: -len(one[1]))
+    clauses = []
+    for advice, found in groups:
+        phrase, reason = PHRASES[advice]
+        clauses.append(f"{phrase}{_share(found, gaps, noun)}{reason} ({success_words(found)})")
+    return _listed(clauses)
+
+
+def _share(found: Sequence[JudgedGap], gaps: Sequence[JudgedGap], noun: str) -> str:
+    """In how many of several settings."""
+    if len(gaps) == 1:
+        return ""
+    if len(found) < len(gaps):
+        return f" in {len(found)} of {len(gaps)} {noun}s"
+    alike = ("either of", "any of") if found[0].advice in NEGATIVE else ("both of", "all of")
+    return f" in {alike[len(gaps) > 2]} {len(gaps)} {noun}s"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = (f"{end(values):.2f}" for end in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def _is_open(label: str) -> bool:
+    return label.startswith("INCONCLUSIVE")

@@ -1,0 +1,67 @@
+"""Tables of arms: what each reached and cost, and where its states went."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wmel.contract.labels import label_words
+from wmel.reports.cells import metric_bounds, metric_cell
+from wmel.reports.document import Table, TableCell, TableColumn
+from wmel.reports.json_envelope import CoverageEntry, ScorecardEntry
+
+COSTS = {
+    "steps": ("average_steps_to_success", 1),
+    "compute/decision": ("average_compute_per_decision", 1),
+    "latency_ms": ("average_planning_latency_ms", 2),
+    "return": ("average_return", 1),
+    "pre-solved": ("pre_solved_rate", 3),
+    "errors": ("error_rate", 3),
+}
+
+
+def arms_table(
+    caption: str,
+    cards: Mapping[str, ScorecardEntry],
+    metrics: Sequence[str],
+    own: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Table:
+    """What each arm reached and cost; `metrics` are added, `own` are labels of single arms."""
+    own = own or {}
+    measured = {**COSTS, **{name: (name, 3) for name in metrics}}
+    labels = list(dict.fromkeys(label for arm in cards for label in own.get(arm, {})))
+    columns = (
+        TableColumn("arm", False),
+        *(TableColumn(label, False) for label in labels),
+        *map(TableColumn, ("success", "95% CI", *measured)),
+        TableColumn("n", is_detail=True),
+    )
+    rows = tuple(
+        (
+            TableCell(arm),
+            *(TableCell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
+            metric_cell(card, "success_rate"),
+            metric_bounds(card, "success_rate"),
+            *(metric_cell(card, name, digits) for name, digits in measured.values()),
+            TableCell(str(card.episodes), value=card.episodes),
+        )
+        for arm, card in cards.items()
+    )
+    return Table(caption, columns, rows)
+
+
+def coverage_table(coverage: Mapping[str, CoverageEntry]) -> Table:
+    """Where the states that each arm visited lie along the axis to be covered."""
+    axis = next((one.axis for one in coverage.values()), "")
+    columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
+    rows = tuple(
+        (
+            TableCell(name),
+            TableCell(str(one.states)),
+            TableCell(f"{one.mean:.3f}"),
+            TableCell(f"{one.most:.3f}"),
+            TableCell(f"{one.above_half:.1%}"),
+            TableCell(f"{one.above_three_quarters:.1%}"),
+        )
+        for name, one in coverage.items()
+    )
+    caption = f"{axis} of visited states (shares above half and three quarters of the way up)"
+    return Table(caption, columns, rows)

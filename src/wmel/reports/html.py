@@ -1,0 +1,143 @@
+"""A report as one HTML file that needs nothing else: no network, and no JavaScript but for its figures."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from html import escape
+
+from wmel.reports.document import (
+    Block,
+    Document,
+    Figure,
+    ListItem,
+    Points,
+    Section,
+    Table,
+    TableColumn,
+    Text,
+    plotly_needed,
+)
+from wmel.reports.figure_style import MARKS
+from wmel.reports.page_style import DRAW, STYLE
+
+NO_SCRIPT = "<noscript><p>The figures need JavaScript; the tables hold the same numbers.</p></noscript>"
+
+
+def render_html(document: Document) -> str:
+    """The whole file, to be written as UTF-8; everything a document holds is plain text and escaped here."""
+    scripts = _scripts() if document.figures else []
+    shared = "".join(map(_text, document.shared))
+    answer = f'<p class="answer">{escape(document.answer)}</p>'
+    header = f"<header><h1>{escape(document.title)}</h1>{answer}{shared}</header>"
+    body = "".join(_section(section) for section in document.sections if not section.is_empty)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{_policy(scripts)}'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(document.title)}</title>'
+        f"<style>{STYLE}</style></head>\n<body><main>{header}{body}</main>\n"
+        f"<footer>{escape(document.stamp)}</footer>\n"
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>\n"
+    )
+
+
+def _section(section: Section, level: int = 2) -> str:
+    place = _place_of(section.title)
+    content = "".join(_block(block, level + 1) for block in section.blocks)
+    if any(isinstance(block, Figure) for block in section.blocks):
+        content += NO_SCRIPT
+    if section.is_folded:
+        return f"<details><summary>{escape(section.title)}</summary>{content}</details>\n"
+    heading = f'<h{level} id="{place}">{escape(section.title)}</h{level}>'
+    return f'<section aria-labelledby="{place}">{heading}{content}</section>\n'
+
+
+def _block(block: Block, level: int) -> str:
+    if isinstance(block, Text):
+        return _text(block)
+    if isinstance(block, Points):
+        return _points(block)
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Figure):
+        return _figure(block)
+    return "" if block.is_empty else _section(block, level)
+
+
+def _text(text: Text) -> str:
+    quiet = ' class="quiet"' if text.is_quiet else ""
+    return f"<p{quiet}>{escape(text.words)}</p>"
+
+
+def _points(points: Points) -> str:
+    if not points.items:
+        return ""
+    kind = ' class="gaps"' if any(one.label for one in points.items) else ""
+    return f"<ul{kind}>{''.join(map(_point, points.items))}</ul>"
+
+
+def _point(point: ListItem) -> str:
+    if not (point.name or point.label):
+        return f"<li>{escape(point.words)}</li>"
+    mark = f' style="--mark: {MARKS[point.label][0]}"' if point.label in MARKS else ""
+    label = f' <span class="verdict">{escape(point.label)}</span>' if point.label else ""
+    return f"<li{mark}><strong>{escape(point.name)}</strong>{label}<br>{escape(point.words)}</li>"
+
+
+def _table(table: Table) -> str:
+    """The table, and why something in it is n/a; nothing where it has no rows."""
+    if not table.rows:
+        return ""
+    heads = "".join(f'<th scope="col"{_side(column)}>{escape(column.title)}</th>' for column in table.columns)
+    rows = []
+    for row in table.rows:
+        cells = [
+            f'<th scope="row"{_side(column)}>{escape(cell.text)}</th>'
+            if place < table.names
+            else f"<td{_side(column)}>{escape(cell.text)}</td>"
+            for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    caption = escape(table.caption)
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
+    )
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return f'<ul class="notes">{"".join(f"<li>{escape(one)}</li>" for one in notes)}</ul>' if notes else ""
+
+
+def _figure(figure: Figure) -> str:
+    """A place for the figure, and its data."""
+    with plotly_needed():
+        from wmel.reports.plotly_script import as_json
+
+        data = as_json(figure.make())
+    return (
+        f'<div class="figure" id="{figure.place}" role="img" aria-label="{escape(figure.title)}"></div>'
+        f'<script type="application/json" data-figure="{figure.place}">{data}</script>'
+    )
+
+
+def _scripts() -> list[str]:
+    with plotly_needed():
+        from wmel.reports.plotly_script import plotly_javascript
+    return [plotly_javascript(), DRAW]
+
+
+def _policy(scripts: list[str]) -> str:
+    """Nothing is fetched, and no script runs but these."""
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    rules = f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
+    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+
+
+def _place_of(title: str) -> str:
+    """The id of a heading."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+
+
+def _side(column: TableColumn) -> str:
+    return ' class="number"' if column.is_number else ""
