@@ -54,8 +54,8 @@ def _importable_name(thing: Any) -> str:
         found = None
     if found is not thing:
         raise BadInput(
-            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define a function or a dataclass at "
-            "the top level of a module or notebook"
+            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define it as a function, or as a "
+            "dataclass that is called with a table, at the top level of a module or notebook"
         )
     return target
 
