@@ -79,7 +79,7 @@ def test_title_about_size_missing_and_refused_are_said(text):
     title, answer, *shared = text.split("\n\n")[:5]
     assert title == "# horizons" and answer.startswith("It depends: mlp ")
     assert shared[:2] == ["How far must a planner look ahead?", "Two worlds, two models."]
-    assert shared[2] == "24 cells, 960 stored episodes, 6 settings compared."
+    assert shared[2] == "24 cells, 960 stored episodes, 6 settings."
     assert "| maze_toy/cem-50/mlp/seed-1 | 7 | the disk was full |" in text
     assert "- maze_toy/cem-15: seeds 0 and 1 cannot be pooled: version of numpy differs" in text
 

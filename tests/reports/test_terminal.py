@@ -71,6 +71,16 @@ def test_the_answer_comes_first_then_what_is_shared_then_the_sections():
     ]  # fmt: skip
 
 
+def test_tables_are_told_apart_by_their_captions():
+    one, other = (
+        Table(f"table {name}", (TableColumn("name", False),), ((TableCell(name),),)) for name in ("one", "other")
+    )
+    lines = render_terminal(Document("title", "answer", sections=[Section("Two", [one, other]), Section("One", [one])]))
+    assert lines == [
+        "answer", "\nTwo", "table one", "name\none", "table other", "name\nother", "\nOne", "name\none",
+    ]  # fmt: skip
+
+
 def test_figures_details_and_empty_sections_are_left_out():
     figure = Figure("curve", "A curve", lambda: pytest.fail("a terminal draws nothing"))
     sections = [

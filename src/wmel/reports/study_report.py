@@ -31,12 +31,13 @@ def study_document(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> 
     title = "Every gap with its interval"
     forest = Figure("forest-0", title, figure_of("figures:forest", record), _legend(record))
     plotted = Section(title, [forest] if gaps else [], is_detail=True)
-    tables = [*readings_tables(record.readings), *differences_tables(readings)]
+    tables, apart = readings_tables(record.readings), differences_tables(readings)
     swept = [f"{one.label}: {one.where}" for one in study_curves(record)]
     read = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
     sections = [
         Section("Gaps", [plotted, summary_table(record), *map(Text, shared_limits), sentences]),
         Section("Readings", [*tables, *_figures("reading", read, figure_of("figures:reading_figures", record))]),
+        Section("Differences between models", apart, is_detail=True),
         Section("Curves", _figures("curve", swept, figure_of("figures:curves", record))),
         Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=True),
         Section("Arms without an oracle", list(map(_comparison, record.uncompared))),
@@ -84,10 +85,11 @@ def _verdict_reasons(comparison: ComparisonEntry) -> Iterator[str]:
 
 def size_words(record: StudyRecord) -> str:
     """What was run."""
-    sizes = f"{count_words(record.cells, 'cell')}, {count_words(record.episodes, 'stored episode')}"
-    compared = f"{sizes}, {count_words(len(record.comparisons), 'setting')} compared"
-    judged = f"Success was judged anew by {record.rescored}, in place of the study's own criterion."
-    return f"{compared}." if record.rescored is None else f"{compared}. {judged}"
+    sizes = {"cell": record.cells, "stored episode": record.episodes, "setting": len(record.comparisons)}
+    sizes["reading"] = len(record.readings)
+    words = ", ".join(count_words(count, noun) for noun, count in sizes.items() if count) or "nothing is stored"
+    judged = f" Success was judged anew by {record.rescored}, in place of the study's own criterion."
+    return f"{words[:1].upper()}{words[1:]}.{'' if record.rescored is None else judged}"
 
 
 def describe_comparison(comparison: ComparisonEntry) -> str:

@@ -57,8 +57,8 @@ def table_lines(shown: Table) -> list[str]:
     numbers = headed if sum(_least(visible.columns, headed)) <= room else cells
     rows = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="")
     for column, width in zip(visible.columns, numbers, strict=True):
-        fixed = {"justify": "right", "width": width} if column.is_number else {"justify": "left"}
-        rows.add_column(column.title, overflow="fold", **fixed)
+        side = "right" if column.is_number else "left"
+        rows.add_column(column.title, justify=side, overflow="fold", width=width if column.is_number else None)
     for row in texts:
         rows.add_row(*row)
     return [lines_of(rows, sum(least) + GAP * len(least)), *visible.notes]
@@ -84,18 +84,21 @@ def _width() -> int:
 def _section(section: Section) -> Iterator[str]:
     if section.is_detail or section.is_empty:
         return
-    blocks = [line for block in section.blocks for line in _block(block)]
+    is_captioned = sum(isinstance(block, Table) and bool(block.rows) for block in section.blocks) > 1
+    blocks = [line for block in section.blocks for line in _block(block, is_captioned=is_captioned)]
     if blocks:
         yield f"\n{section.title}"
         yield from blocks
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Block, *, is_captioned: bool) -> Iterator[str]:
+    """The lines of a block; a table that is not the only one of its section has its caption."""
     if isinstance(block, Text):
         yield block.words
     elif isinstance(block, Points):
         yield from (f"- {_point(one)}" for one in block.items)
-    elif isinstance(block, Table):
+    elif isinstance(block, Table) and block.rows:
+        yield from [block.caption] if is_captioned else []
         yield from table_lines(block)
     elif isinstance(block, Section):
         yield from _section(block)
