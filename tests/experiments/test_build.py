@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from wmel.reports.study_words import gap_sentence
 
 import wmel
 from tests.experiments.studies import LEARNED, written
@@ -22,7 +23,6 @@ from wmel.machine import limited_to
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_words import gap_sentence
 from wmel.training.checkpoints import restore
 
 TDMPC2 = """

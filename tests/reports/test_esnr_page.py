@@ -1,10 +1,10 @@
 """ESNR readings as words, tables and a page."""
 
 import pytest
-
-from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
 from wmel.reports.esnr_words import esnr_sentences
+
+from wmel.reports.esnr_envelope import EsnrRecord
 
 
 def estimate(value, low=None, high=None, reason=""):

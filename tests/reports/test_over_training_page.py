@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
+from wmel.reports.over_training_words import correlation_table, training_sentences, training_table
 
 from tests.reports.test_esnr_page import reading, record
 from wmel.reports.over_training_curves import TrainingReadings, correlations
-from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
-from wmel.reports.over_training_words import correlation_table, training_sentences, training_table
 
 UPDATES = (1, 4, 16, 64, 256, 1024, 4096)
 V = (8, 4, 1, 1, 1, 4, 9)

@@ -4,11 +4,11 @@ import re
 import sys
 
 import pytest
+from wmel.reports.page import study_page
 
 from tests.reports.outline import Outline
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study
 from wmel.errors import MissingExtra
-from wmel.reports.page import study_page
 
 pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report]")
 

@@ -1,11 +1,11 @@
 import re
 
 import pytest
+from wmel.reports.study_markdown import to_markdown_study
+from wmel.reports.study_words import describe_comparison, gap_sentence
 
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
 from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_markdown import to_markdown_study
-from wmel.reports.study_words import describe_comparison, gap_sentence
 
 
 @pytest.fixture(scope="module")
