@@ -14,8 +14,7 @@ pytest.importorskip("torch", reason="install wmel[learned]")
 from wmel.reports.toy_page import to_markdown_toy, toy_page
 from wmel.reports.toy_words import toy_sentences, toy_table
 
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, SIGMA
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, PanelReading
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
 from wmel.stats.estimate import Estimate

@@ -128,9 +128,9 @@ def test_a_reading_not_told_from_0_can_be_the_lowest_and_understates_the_depth()
     )
 
 
-def test_a_reading_not_told_from_0_is_no_height():
+def test_a_reading_that_cannot_be_distinguished_from_0_is_no_height():
     found = u_shape(with_interval(6, 8, -1, 20))
-    assert found.shape is CurveShape.NONE and "not told from 0" in found.reasons[0]
+    assert found.shape is CurveShape.NONE and "cannot be distinguished from 0" in found.reasons[0]
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(8, np.nan, np.nan), (-1, -2, -0.5)])
