@@ -85,6 +85,13 @@ def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
     return catalog.MODELS.parse(entry["object"], {key: value})[key]
 
 
+def model_settings(entry: Mapping[str, Any]) -> set[str]:
+    """The settings that the model of an entry takes: those of its trainer, of its checkpoint or of its class."""
+    if "trainer" in entry:
+        return {*catalog.TRAINERS.settings_of(entry["trainer"]), *OF_MODEL}
+    return {*catalog.MODELS.settings_of(entry["object"])} if "object" in entry else {*OF_MODEL}
+
+
 def is_oracle(model: Any) -> bool:
     """Whether a model is the true dynamics, by name or as an object."""
     return isinstance(model, Oracle) or (isinstance(model, str) and model == ORACLE)
