@@ -12,8 +12,7 @@ from wmel.reports.markdown import render_markdown
 pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report]")
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, SIGMA
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, PanelReading
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
 from wmel.reports.toy_report import toy_document, toy_sentences, toy_table

@@ -6,7 +6,7 @@ from tests.diagnostics.esnr.worlds import NOWHERE, assert_moments, linear, still
 from wmel import catalog
 from wmel.contract.environment import Box
 from wmel.diagnostics.esnr.measure import esnr
-from wmel.diagnostics.esnr.problem import blocks
+from wmel.diagnostics.esnr.problem import split_observations
 from wmel.errors import BadInput
 from wmel.models.mlp import MLP, MLPModel
 from wmel.models.oracle import Oracle
@@ -100,10 +100,10 @@ def test_a_nan_in_the_dynamics_breaks_only_the_rows_that_meet_it(method):
 
 
 @pytest.mark.parametrize(("observations", "each", "rows"), [(10, 3, 7), (5, 100, 8), (7, 1, 1000), (1, 1, 1)])
-def test_blocks_cover_every_observation_once_and_stay_small(observations, each, rows):
-    made = blocks(observations, each, rows)
-    assert np.concatenate([np.arange(observations)[one] for one in made]).tolist() == list(range(observations))
-    assert all((one.stop - one.start) * each <= rows or one.stop - one.start == 1 for one in made)
+def test_chunks_cover_every_observation_once_and_stay_small(observations, each, rows):
+    slices = split_observations(observations, each, rows)
+    assert np.concatenate([np.arange(observations)[one] for one in slices]).tolist() == list(range(observations))
+    assert all((one.stop - one.start) * each <= rows or one.stop - one.start == 1 for one in slices)
 
 
 def test_a_flat_observation_is_dead_in_numpy_as_it_is_in_torch():

@@ -3,7 +3,6 @@ import pytest
 
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
-from wmel.stats.holm import holm
 from wmel.stats.means import check_equal_shares, paired_t, recipe_interval, welch
 
 RNG = np.random.default_rng(0)
@@ -40,18 +39,6 @@ def test_swapping_the_arms_flips_the_interval():
 def test_values_that_cannot_be_compared_are_refused(one, other, words):
     with pytest.raises(BadInput, match=words):
         paired_t(one, other)
-
-
-def test_holm_agrees_with_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    values = RNG.random(12) ** 3
-    assert holm(values) == pytest.approx(multitest.multipletests(values, method="holm")[1])
-
-
-@pytest.mark.parametrize("values", [[0.1, 1.2], ["a"], [float("nan")], 0.5, None])
-def test_what_is_no_list_of_p_values_is_refused(values):
-    with pytest.raises(BadInput, match="p-values"):
-        holm(values)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, float("nan"), "x"])
