@@ -30,13 +30,17 @@ def table(*headings: str) -> RichTable:
     return rows
 
 
+def width() -> int:
+    """Characters of a line: of the terminal, or a fixed number where there is none."""
+    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL).width
+
+
 def lines_of(rows: RichTable) -> str:
-    """A table as lines; of a fixed width where there is no terminal."""
-    screen = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
+    """A table as lines."""
     buffer = StringIO()
-    Console(
-        file=buffer, width=screen.width, highlight=False, markup=False, force_terminal=False, force_jupyter=False
-    ).print(rows)
+    Console(file=buffer, width=width(), highlight=False, markup=False, force_terminal=False, force_jupyter=False).print(
+        rows
+    )
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
