@@ -1,15 +1,17 @@
 """wmel.explain: what a word of any output means."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.verbs import verb
-from wmel.glossary.explanation import list_lines, meaning_lines, part_words, title_words
+from wmel.glossary.explanation import list_lines, meaning_lines, part_words
 from wmel.glossary.lookup import all_groups, find
+from wmel.glossary.words import Word
 from wmel.reports.terminal import width
 from wmel.results import Result
 
-Word = Annotated[
+Name = Annotated[
     str | None,
     o.Option(
         "A word of any output: a metric, a verdict, a column, a setting.  [default: all are listed]", is_argument=True
@@ -18,13 +20,13 @@ Word = Annotated[
 
 
 @verb
-def explain(word: Word = None) -> Result:
+def explain(word: Name = None) -> Result:
     """What a word of any output means: its definition, formula, how to read it, and the page to read on."""
     if word is None:
         return _list()
     found = find(word)
     rows = [
-        {"word": title_words(one), "what": heading, "text": text}
+        {"word": one.name, "group": one.group, "what": heading, "text": text}
         for one in found
         for heading, text in part_words(one).items()
     ]
@@ -34,16 +36,22 @@ def explain(word: Word = None) -> Result:
         lines=meaning_lines(found, width()),
         verb="explain",
         prints_rows=True,
-        more={"entries": {found[0].name: [one.data for one in found]}},
+        more={"entries": _entries(found)},
     )
+
+
+def _entries(words: Iterable[Word]) -> dict[str, list[dict[str, Any]]]:
+    """Every meaning, by word."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for one in words:
+        entries.setdefault(one.name, []).append(one.data)
+    return entries
 
 
 def _list() -> Result:
     """Every word, by group."""
     groups = all_groups()
-    entries: dict[str, list] = {}
-    for one in (one for group in groups for one in group.words):
-        entries.setdefault(one.name, []).append(one.data)
+    entries = _entries([one for group in groups for one in group.words])
     answer = f"{len(entries)} words are explained: wmel explain WORD"
     return Result(
         answer,

@@ -27,7 +27,7 @@ def part_words(word: Word) -> dict[str, str]:
     return {HEADINGS[name]: f"{PAGES}{text}" if name == "page" else text for name, text in word.parts.items()}
 
 
-def title_words(word: Word) -> str:
+def _title(word: Word) -> str:
     """The word, its group and its other names."""
     others = f"; also: {', '.join(word.also)}" if word.also else ""
     return f"{word.name} ({word.group}{others})"
@@ -37,7 +37,7 @@ def _lines(word: Word, width: int) -> list[str]:
     parts = part_words(word)
     definition = parts.pop(HEADINGS["definition"])
     rest = [line for heading, text in parts.items() for line in _wrapped(f"{heading}: {text}", width, "  ", "    ")]
-    return [*_wrapped(title_words(word), width, "", "  "), *_wrapped(definition, width, "  ", "  "), *rest]
+    return [*_wrapped(_title(word), width, "", "  "), *_wrapped(definition, width, "  ", "  "), *rest]
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-MEASURES = ("metrics", "gaps", "verdicts", "statistics", "esnr")  # files of what wmel measures and concludes
+MEASURES = ("metrics", "gaps", "verdicts", "statistics", "esnr", "errors")  # files of what wmel measures and concludes
 FILES = (*MEASURES, "episodes", "tables", "records")
 HEADINGS = {  # field of a word -> what it is called
     "definition": "Definition",
