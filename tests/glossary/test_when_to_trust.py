@@ -46,7 +46,7 @@ def test_every_finding_that_is_cited_exists():
 
 @pytest.mark.slow
 def test_every_command_of_the_page_runs(wmel_command, tmp_path):
-    for folder in ("models", "studies"):
+    for folder in ("models", "results"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     for line in COMMANDS:
         done = wmel_command(*shlex.split(line)[1:], cwd=tmp_path)
