@@ -5,16 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from wmel.catalog import CATALOGUE, METRICS, PRESETS, TRAINERS
+from wmel.catalog import CATALOGUE, METRICS, PRESETS, REGISTRIES, TRAINERS
 from wmel.errors import WmelError
 from wmel.experiments.keys import BESIDE
 from wmel.glossary.words import Word, WordGroup
-from wmel.parts import Part, Registry, Setting
+from wmel.parts import Registry, Setting
 from wmel.schema import EPISODE_COLUMNS
 
 SETTINGS = "Settings"
 COLUMNS = "Columns of episodes"
 NAMED = 4  # more parts than this are counted
+SHORTHAND = ("-", ":")  # of perturbations: drop-next-K, composite:A+B
 MEASURE = "It depends on the machine as well as on the episode."
 
 
@@ -32,9 +33,9 @@ def part_groups(*, built_in: bool = False) -> list[WordGroup]:
     """The names of parts and presets by kind; built-in metrics are defined in a file."""
     groups = []
     for title, registry in CATALOGUE.items():
-        parts = registry.built_in if built_in else registry.parts
         known = METRICS.built_in if registry is METRICS else {}
-        words = tuple(_part(name, line, registry) for name, line in parts.items() if name not in known)
+        names = [name for name in _part_names(registry, built_in=built_in) if name not in known]
+        words = tuple(_part(name, registry) for name in names)
         groups += [WordGroup(title.capitalize(), f"`wmel list {title}`", words)] if words else []
     presets = (
         Word(name, "preset", f"Settings of a published run, of {', '.join(preset)}.", more=f"`wmel list {name}`")
@@ -48,7 +49,8 @@ def setting_group(*, built_in: bool = False, trainers: bool = True) -> WordGroup
     found: dict[tuple[str, str], dict[tuple[str, str], Setting]] = {}
     for kind, part, one in _settings(built_in=built_in, trainers=trainers):
         found.setdefault((one.name, one.meaning.text), {})[kind, part] = one
-    words = tuple(_setting(name, text, parts) for (name, text), parts in sorted(found.items()))
+    every = {kind: len(_part_names(one, built_in=built_in)) for kind, one in REGISTRIES.items()}
+    words = tuple(_setting(name, text, parts, every) for (name, text), parts in sorted(found.items()))
     about = "Set with `--set KIND.NAME=VALUE`, as a key of the part's table in a study, or as a keyword in Python."
     return WordGroup(SETTINGS, about, words)
 
@@ -58,16 +60,22 @@ def parts_without_settings() -> list[str]:
     return [name for name in TRAINERS.parts if _settings_of(TRAINERS, name) is None]
 
 
-def _part(name: str, line: Part, registry: Registry) -> Word:
-    text = line.description
-    definition = f"`{name}{text}`".replace(": ", "`: ", 1)[:-1] if text[:1] in ("-", ":") else text
+def _part_names(registry: Registry, *, built_in: bool) -> list[str]:
+    return list(registry.built_in if built_in else registry.parts)
+
+
+def _part(name: str, registry: Registry) -> Word:
+    """A part by its line in the catalogue, which of a perturbation begins with the rest of its shorthand."""
+    text = registry.parts[name].description
+    rest, _, meaning = text.partition(": ")
+    definition = f"`{name}{rest}`: {meaning}" if rest.startswith(SHORTHAND) else text
     return Word(name, registry.kind, _sentence(definition), more=f"`wmel list {name}`")
 
 
 def _settings(*, built_in: bool, trainers: bool) -> Iterator[tuple[str, str, Setting]]:
     """The kind, the part and the setting, of all that can be read."""
     for registry in CATALOGUE.values():
-        parts = registry.built_in if built_in else registry.parts
+        parts = _part_names(registry, built_in=built_in)
         for part in parts if trainers or registry is not TRAINERS else ():
             for one in (_settings_of(registry, part) or {}).values():
                 yield registry.kind, part, one
@@ -85,21 +93,18 @@ def _settings_of(registry: Registry, part: str) -> Mapping[str, Setting] | None:
         return None
 
 
-def _setting(name: str, text: str, parts: Mapping[tuple[str, str], Setting]) -> Word:
+def _setting(name: str, text: str, parts: Mapping[tuple[str, str], Setting], every: Mapping[str, int]) -> Word:
+    """A setting with the parts that have it; `every` is how many parts of each kind there are."""
     kinds: dict[str, list[str]] = {}
     for kind, part in parts:
         kinds.setdefault(kind, []).append(part)
-    owners = " and ".join(_owners(kind, names) for kind, names in kinds.items())
+    owners = " and ".join(
+        f"every {kind}" if len(names) == every[kind] > 1 else f"the {kind}{'s' * (len(names) > 1)} {_few(names)}"
+        for kind, names in kinds.items()
+    )
     expected = " or ".join(dict.fromkeys(one.expected for one in parts.values()))
     owner = f"{owners}: {expected}; {_defaults(parts)}"
-    return Word(name, SETTINGS, _sentence(text or "not described"), owner=owner)
-
-
-def _owners(kind: str, parts: Sequence[str]) -> str:
-    registry = next(one for one in CATALOGUE.values() if one.kind == kind)
-    if len(parts) == len(registry.parts) > 1:
-        return f"every {kind}"
-    return f"the {kind}{'s' if len(parts) > 1 else ''} {_few(parts)}"
+    return Word(name, SETTINGS, _sentence(text), owner=owner)
 
 
 def _defaults(parts: Mapping[tuple[str, str], Setting]) -> str:
@@ -128,6 +133,6 @@ def _plain(value: Any) -> str:
 
 def _sentence(text: str) -> str:
     """With a full stop, and a capital unless it begins with a name: `cem: how many ...`."""
-    first, _, rest = text.partition(" ")
+    first, _, rest = (text or "not described").partition(" ")
     start = first if first.endswith(":") else f"{first[:1].upper()}{first[1:]}"
     return f"{start} {rest}".strip() + ("" if text.endswith(".") else ".")

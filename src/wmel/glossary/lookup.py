@@ -28,7 +28,7 @@ def names() -> list[str]:
 def find(text: str) -> list[Word]:
     """Every meaning of a word; case, spaces, hyphens and underscores do not matter.
 
-    Words of what wmel measures are no settings of trainers, whose modules import torch: those are read for others only.
+    The modules of trainers import torch: their settings are read only for words that name nothing wmel measures.
     """
     measured = {group.title for group in written_groups(MEASURES)}
     for key in _keys(text):
