@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow browser check bench calibration reproduction schema clean
+.PHONY: demo test test-slow browser check bench calibration reproduction schema glossary clean
 
 demo: .venv/demo.stamp  ## a horizon sweep, then two models of cartpole judged: an answer, and a page to open
 	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/maze.json
@@ -48,6 +48,10 @@ reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write re
 
 schema: .venv/core.stamp  ## write docs/record.schema.json anew
 	$(BIN)/python -c "from wmel.reports.schema import schema_text; print(schema_text(), end='')" > docs/record.schema.json
+
+glossary: .venv/all.stamp  ## write docs/glossary.md and docs/metrics.md anew
+	$(BIN)/python -c "from wmel.glossary.pages import glossary_text; print(glossary_text(), end='')" > docs/glossary.md
+	$(BIN)/python -c "from wmel.glossary.pages import metrics_text; print(metrics_text(), end='')" > docs/metrics.md
 
 clean:
 	rm -rf .venv runs .pytest_cache .ruff_cache .hypothesis

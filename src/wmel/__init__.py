@@ -73,6 +73,7 @@ VERBS = {  # every verb of the command line, by the same name
     "compare": "wmel.api.compare",
     "power": "wmel.api.power",
     "check": "wmel.api.check",
+    "explain": "wmel.api.explain",
 }
 _HOMES |= VERBS
 _OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # names that differ from those at home

@@ -129,6 +129,16 @@ class Part:
     origin: str = "wmel"
     subjects: tuple[str, ...] = ()  # what a maker of several parts is given first
 
+    @property
+    def description(self) -> str:
+        """What it is: its line in the catalogue, or the first line of a plugin's docstring."""
+        if self.summary:
+            return self.summary
+        try:
+            return (self.load().__doc__ or "").strip().split("\n")[0]
+        except BadInput as error:
+            return f"skipped: {error}"
+
     def load(self) -> Any:
         """The object, imported now."""
         found = import_object(self.target)

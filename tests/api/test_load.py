@@ -11,6 +11,7 @@ import pytest
 import wmel
 from tests.api.every_verb import READING, STUDY, WORLD, make_every_result
 from wmel.errors import BadInput, BadRecord, MissingExtra
+from wmel.reports.document import Table
 
 ROOT = Path(__file__).parents[2]
 EARLIER = ROOT / "tests" / "golden" / "version_2_0"
@@ -67,6 +68,22 @@ def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
     trained = wmel.load(folder / "train")
     assert trained.card == made["train"].card
     assert trained.model.spec.weights == made["train"].model.spec.weights
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_heading_and_every_name_in_a_row_can_be_looked_up(verb, made):
+    result = made[verb]
+    tables = [] if result.document is None else tables_in(result.document().sections)
+    titles = [column.title for table in tables for column in table.columns]
+    numbers = [row["number"] for row in result.rows if "number" in row]
+    for word in dict.fromkeys([*titles, *result.rows[0], *numbers]):
+        assert wmel.explain(word).answer
+
+
+def tables_in(blocks):
+    """Every table of a report."""
+    for block in blocks:
+        yield from [block] if isinstance(block, Table) else tables_in(getattr(block, "blocks", ()))
 
 
 @pytest.mark.parametrize("verb", VERBS)

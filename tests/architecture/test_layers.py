@@ -28,7 +28,7 @@ LAYERS = [
     {"training", "testing"},
     {"experiments"},
     {"reports"},
-    {"results"},
+    {"results", "glossary"},
     {"api"},
     {"cli", "__main__"},
 ]

@@ -1,10 +1,8 @@
-"""The scorecard of a run, what its metrics mean, and which part of the space its states covered."""
+"""The scorecard of a run, and which part of the space its states covered."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from inspect import isfunction
 from itertools import product
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
-from wmel.errors import BadInput, UnknownPart, WmelError, described, place_of
+from wmel.errors import BadInput, WmelError, described, place_of
 from wmel.kinds import place_of_definition
 from wmel.schema import Coverage, EpisodeTable, blank_columns
 from wmel.settings import makes_part
@@ -158,33 +156,6 @@ def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:
         if not is_json(one):
             raise BadInput(f"metric '{name}': {setting} must be what JSON can hold, got {one!r:.60}")
     return values
-
-
-def explanation(metric: str) -> str:
-    """The section of metrics.md about a metric; success@20 is explained by success@K."""
-    sections = _sections()
-    name = next((known for known in sections if _same(known, metric)), None)
-    if name is not None:
-        return sections[name]
-    if metric in METRICS.parts:
-        return (METRICS.load(metric).__doc__ or "its package says nothing about it").strip()
-    raise UnknownPart(f"no metric named '{metric}'; known: {', '.join(sections)}")
-
-
-def explained() -> list[str]:
-    """The names of all metrics that are explained."""
-    return list(_sections())
-
-
-def _same(known: str, asked: str) -> bool:
-    return known == asked or ("@" in known and known.partition("@")[0] == asked.partition("@")[0] and "@" in asked)
-
-
-@cache
-def _sections() -> dict[str, str]:
-    page = files("wmel.analysis").joinpath("metrics.md").read_text(encoding="utf-8")
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
-    return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
 
 
 def has_axis(names: tuple[str, ...]) -> bool:

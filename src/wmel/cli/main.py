@@ -42,7 +42,7 @@ VERBS = {  # name -> the function behind it, and what it does
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
     "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
     "list": ("wmel.cli.list_parts:list_parts", "List the parts of the catalogue, or the settings of one."),
-    "explain": ("wmel.cli.explain:explain", "Print what a metric means and why a team acts on it."),
+    "explain": ("wmel.cli.explain:explain", "Print what a word of any output means."),
     "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
 }
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves

@@ -8,7 +8,7 @@ from wmel.reports.document import Document, Figure, ListItem, Points, Section, T
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.words import bounds, describe_setting, number, stamp_words
-from wmel.stats.holm import holm
+from wmel.stats.paired import holm
 
 
 def gap_document(record: CPGRecord) -> Document:
