@@ -46,7 +46,7 @@ def test_what_is_written_is_read_back(text):
         ("reward>=nan", "no criterion"),
         ("reward<=0.6>=0.2", "no criterion"),
         ("reward>=0.6@sustained:x", "no criterion"),
-        ("reward>=0.6@often", "'often' is no when rule"),
+        ("reward>=0.6@often", "when must be .* got 'often'"),
         ("reward>=0.6@at_end:3", "only a sustained success takes steps"),
         ("reward>=0.6@sustained:0", "must be positive"),
     ],

@@ -11,7 +11,7 @@ from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
-from wmel.schema import PLANNING, Coverage, Run, pooled
+from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
 from wmel.stats.paired import PairedCounts
@@ -214,7 +214,7 @@ def _comparison(
         if not pairs:
             continue
         try:
-            learned[arm] = pooled([run for _, run in pairs])
+            learned[arm] = pool_runs([run for _, run in pairs])
         except BadInput as error:
             refused.append(f"{_name(group[0])}: {arm}: {error}")
             continue
@@ -223,9 +223,9 @@ def _comparison(
     floors = [one.run for one in beneath if one.run is not None]
     cap = sum(one.cell.episodes for one in group if one.cell.arm.name == ORACLE)
     arms = Arms(
-        pooled(list(oracles.values())),
+        pool_runs(list(oracles.values())),
         learned,
-        pooled(floors) if floors else None,
+        pool_runs(floors) if floors else None,
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )
@@ -241,8 +241,8 @@ def _uncompared(group: list[CellResult], beneath: list[CellResult]) -> list[Unco
     if not runs:
         return []
     floors = [one.run for one in beneath if one.run is not None]
-    found = {arm: pooled(seeds) for arm, seeds in runs.items()}
-    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pooled(floors)} if floors else {})})]
+    found = {arm: pool_runs(seeds) for arm, seeds in runs.items()}
+    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pool_runs(floors)} if floors else {})})]
 
 
 def _setting(group: list[CellResult]) -> StudySetting:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from wmel.contract.criterion import Criterion, Stop, held, succeeded
-from wmel.errors import BadInput, chosen, require_whole
+from wmel.errors import BadInput, parse_choice, require_whole
 from wmel.schema import EpisodeTable
 
 REWARD = "reward"
@@ -18,7 +18,7 @@ def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: S
     `steps` (a looser criterion may have been met before the last of them), `perturbed`, and `return`, which does not
     depend on success but is NaN where stop = success may have cut episodes short.
     """
-    stop = chosen(Stop, stop)
+    stop = parse_choice(Stop, stop)
     _check(table, criterion, horizon, stop)
     count, executed = len(table), table["steps"]
     whole = executed == horizon

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
+from wmel.arrays import Array, copy_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
     Earnings,
@@ -67,7 +67,7 @@ class Lockstep:
         while len(self.running):
             self.before = self.memory
             if self.rules.disturbance is not None:
-                self.before = copied_memory(self.memory)
+                self.before = copy_memory(self.memory)
                 due = within(self.rules.disturbance.perturbation, self._since(self.running))
                 self.columns["perturbed"][self.running[due]] = True
             self._think(self.running)

@@ -11,8 +11,8 @@ from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, Moment, Perturbation
 from wmel.contract.policy import Decision, Policy
-from wmel.errors import BadDecision, BadStep, described
-from wmel.parts import able
+from wmel.errors import BadDecision, BadStep, describe_error
+from wmel.kinds import implements
 from wmel.perturbations.window import sensed
 from wmel.randomness import Streams
 
@@ -100,7 +100,7 @@ def seen_through(
     observations = environment.observe(states)
     seen = sensed(perturbation, observations, since, streams)
     changed = np.flatnonzero((seen != observations).any(axis=1))
-    if len(changed) and able(environment, Recoverable):
+    if len(changed) and implements(environment, Recoverable):
         states = states.copy()
         states[changed] = environment.recover(seen[changed])
     return seen, states
@@ -200,7 +200,7 @@ def attributed(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> Attrib
         return Attributed([(rows, call(rows))], {})
     except Exception as error:
         if len(rows) <= 1:
-            return Attributed([], {int(row): described(error) for row in rows})
+            return Attributed([], {int(row): describe_error(error) for row in rows})
     middle = len(rows) // 2
     first, second = attributed(call, rows[:middle]), attributed(call, rows[middle:])
     return Attributed(first.pieces + second.pieces, first.errors | second.errors)

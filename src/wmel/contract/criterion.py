@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from wmel.errors import BadInput, chosen, require, require_whole
+from wmel.errors import BadInput, parse_choice, require, require_whole
 
 
 class When(StrEnum):
@@ -37,7 +37,7 @@ class Criterion:
     def __post_init__(self):
         if (self.at_least is None) == (self.at_most is None):
             raise BadInput(f"a criterion on {self.quantity!r} needs either at_least or at_most")
-        object.__setattr__(self, "when", chosen(When, self.when))
+        object.__setattr__(self, "when", parse_choice(When, self.when))
         require_whole(self.steps, "the steps of a sustained success")
         require(self.steps == 1 or self.when is When.SUSTAINED, "only a sustained success takes steps", self.steps)
 
@@ -55,7 +55,7 @@ class Criterion:
         if not quantity.isidentifier() or not math.isfinite(limit):
             raise BadInput(f"{text!r} is no criterion of success; write one like 'reward>=0.6' or 'distance<=0@at_end'")
         bounds = {"at_least": limit} if sign == ">=" else {"at_most": limit}
-        return cls(quantity, **bounds, when=chosen(When, when or When.FIRST), steps=in_a_row)
+        return cls(quantity, **bounds, when=parse_choice(When, when or When.FIRST), steps=in_a_row)
 
     def __str__(self) -> str:
         sign, limit = (">=", self.at_least) if self.at_least is not None else ("<=", self.at_most)
@@ -71,7 +71,7 @@ def stop_rule(criterion: Criterion | None, stop: Stop | str | None) -> Stop:
     """
     if stop is None:
         return Stop.SUCCESS if criterion is not None and criterion.when is When.FIRST else Stop.HORIZON
-    stop = chosen(Stop, stop)
+    stop = parse_choice(Stop, stop)
     if stop is Stop.SUCCESS and criterion is None:
         raise BadInput("without a criterion there is no success to stop at: give one, or stop = horizon")
     if stop is Stop.SUCCESS and criterion is not None and criterion.when is not When.FIRST:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from wmel.contract.environment import Environment, Perturbable
 from wmel.contract.perturbation import Moment
 from wmel.errors import BadInput
-from wmel.parts import able
+from wmel.kinds import implements
 from wmel.perturbations.window import Unchanged
 from wmel.randomness import Streams
 
@@ -23,9 +23,9 @@ class EnvPerturbation(Unchanged):
         return 1
 
     def check(self, environment: Environment) -> None:
-        if not able(environment, Perturbable):
+        if not implements(environment, Perturbable):
             raise BadInput(f"{environment.spec.name} has no perturbation of its own; choose another than env-default")
 
     def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        assert able(environment, Perturbable)
+        assert implements(environment, Perturbable)
         return replace(moment, states=environment.perturb(moment.states, streams))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import inf
 
-from wmel.arrays import Array, float32, namespace_of
+from wmel.arrays import Array, namespace_of, to_float32
 from wmel.contract.planner import (
     CandidateCosts,
     Candidates,
@@ -61,5 +61,5 @@ class MPPI:
         spread = xp.sqrt((xp.where(finite, costs - mean, 0) ** 2).sum(1)[:, None] / count)
         lowest = xp.amin(xp.where(finite, costs, xp.inf), axis=1)[:, None]
         scale = self.temperature * xp.where(spread > 0, spread, 1)
-        weights = float32(xp.where(finite, xp.exp((xp.where(finite, lowest, 0) - costs) / scale), 0))
+        weights = to_float32(xp.where(finite, xp.exp((xp.where(finite, lowest, 0) - costs) / scale), 0))
         return candidates, weights / weights.sum(1).clip(1)[:, None]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wmel.errors import BadInput, require_share, shortened
+from wmel.errors import BadInput, require_share, shorten
 
 MOST = 1e12  # episodes; beyond, intervals would be rounding errors
 Z95 = 1.96  # the documents' quantile, used wherever their numbers must reproduce
@@ -47,7 +47,7 @@ def finite_numbers(values: Any, what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         numbers = None
     if numbers is None or not np.isfinite(numbers).all():
-        raise BadInput(f"{what} must be finite numbers, got {shortened(values)}")
+        raise BadInput(f"{what} must be finite numbers, got {shorten(values)}")
     return numbers
 
 

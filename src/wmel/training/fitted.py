@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from wmel.catalog import TRAINERS
 from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, Trained
 from wmel.errors import BadInput
-from wmel.parts import check_settings, plain, setting
+from wmel.parts import check_settings, setting
 from wmel.policies.mixture import exploration, mixture_label
 from wmel.training.checkpoints import CHECKPOINTS, check_trained_for, refuse_another, trained_for, write_checkpoint
 from wmel.training.data import Collected, collect, every_transition
@@ -208,8 +209,7 @@ class FittedTrainer(ABC):
             **{name: getattr(self, name) for name in COLLECTION},
             "seed": self.seed,
         }
-        settings = {one.name: plain(getattr(self, one.name)) for one in fields(self)}
-        return Trained(made.model, {**made.card, "collect": collected, "trainer": {"name": self.kind, **settings}})
+        return Trained(made.model, {**made.card, "collect": collected, "trainer": TRAINERS.describe(self)})
 
     @property
     def described(self) -> dict[str, Any]:

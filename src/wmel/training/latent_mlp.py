@@ -12,9 +12,10 @@ from torch.nn.functional import mse_loss
 from wmel.contract.environment import Enumerable, Environment, Finite
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
+from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.parts import able, refuse_unknown_settings, setting
+from wmel.parts import refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, gives_reward, network_input, windows_of
 from wmel.training.evaluate import observation_errors, reward_errors
@@ -44,7 +45,7 @@ class LatentMLPTrainer(FittedTrainer):
 
     def defaults(self, environment: Environment) -> dict[str, Any]:
         check_rewarded(environment)
-        return GRID if able(environment, Enumerable) else CONTROL
+        return GRID if implements(environment, Enumerable) else CONTROL
 
     def fit(
         self, environment: Environment, data: Collected, progress: Callable[[float], None]

@@ -12,8 +12,9 @@ from torch.nn.functional import mse_loss
 from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.trainer import Trained
 from wmel.errors import require
+from wmel.kinds import implements
 from wmel.models.mlp import MLP, MLPModel
-from wmel.parts import able, refuse_unknown_settings, setting
+from wmel.parts import refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, network_input
 from wmel.training.evaluate import observation_errors
@@ -70,7 +71,7 @@ class MLPTrainer(FittedTrainer):
         return super().of_card({"rounded": False, **described})
 
     def defaults(self, environment: Environment) -> dict[str, Any]:
-        if able(environment, Enumerable):
+        if implements(environment, Enumerable):
             return GRID
         target = "next" if environment.spec.name.startswith("dmc_") else "delta"
         return {**CONTROL, **FIT_OF_CONTROL, "target": target}

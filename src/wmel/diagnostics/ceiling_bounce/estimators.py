@@ -11,7 +11,7 @@ from wmel.diagnostics.ceiling_bounce.problem import launch_model
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.sampling import FEWEST_SAMPLES
-from wmel.machine import arrays_on_few
+from wmel.machine import limit_blas_threads
 
 LAUNCHES = 64  # per step of an ascent, whatever estimator makes use of them
 SIGMA = 0.03  # radians
@@ -51,7 +51,7 @@ class Estimator:
     def _asked(self, speed: float, angles: np.ndarray, **settings: Any) -> Esnr:
         how = {"sigma": SIGMA, "population": LAUNCHES, "rows": AT_A_TIME, **self.settings, **settings}
         centre, nowhere = np.reshape(angles, (-1, 1, 1)), np.zeros((len(angles), 1))
-        with arrays_on_few():
+        with limit_blas_threads():
             return esnr(launch_model(speed), nowhere, self.method, mean=centre, **how)
 
 

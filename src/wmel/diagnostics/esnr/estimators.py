@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, best_first, namespace_of, pick, to_numpy
+from wmel.arrays import Array, as_like, namespace_of, order_by_cost, pick, to_numpy
 from wmel.diagnostics.esnr.problem import Question, flat, rows_of
 from wmel.diagnostics.esnr.sampling import CategoricalActions, EsnrSettings, GaussianActions
 from wmel.errors import BadInput
@@ -106,7 +106,7 @@ def elite_mean(
     drawn = draw.draw(streams, purpose, (samples, population), rows, asked.latents)
     place = rows_of(rows.start, rows.stop, samples * population)
     returns = asked.in_parts(place, flat(drawn.actions, 2)).rewards.sum(1).reshape(count * samples, population)
-    order = best_first(-returns)[:, : settings.elites]
+    order = order_by_cost(-returns)[:, : settings.elites]
     weights = _weights(pick(returns, order), settings)
     points = pick(drawn.points.reshape(count * samples, population, -1), order)
     means = to_numpy((weights[..., None] * points).sum(1)).astype(np.float64).reshape(count, samples, -1)

@@ -19,9 +19,9 @@ from wmel.diagnostics.esnr.sampling import CategoricalActions, EsnrSettings, Gau
 from wmel.diagnostics.esnr.signal import PAPER_EPSILON
 from wmel.diagnostics.states import Observations, given_observations
 from wmel.errors import BadInput
-from wmel.machine import arrays_on_few
+from wmel.kinds import implements
+from wmel.machine import limit_blas_threads
 from wmel.models.oracle import Oracle
-from wmel.parts import able
 
 METHODS = ("fog", "zog", "cem")
 DIFFERENCES = "fog(fd)"
@@ -59,7 +59,7 @@ def esnr(
     )  # fmt: skip
     each = sitting.settings.samples * (sitting.settings.population if method == "cem" else 1)
     estimator = _estimator(method)
-    with arrays_on_few():
+    with limit_blas_threads():
         parts = [estimator(*block) for block in sitting.blocks(each, progress)]
     return sitting.finished(gathered(parts))
 
@@ -80,7 +80,7 @@ def true_gradient(
         model, observations, objective=objective, space=space, mean=mean, method=DIFFERENCES,
         settings=chosen_settings(settings, mean, paper),
     )  # fmt: skip
-    with arrays_on_few():
+    with limit_blas_threads():
         parts = [central_differences(*block) for block in sitting.blocks(8 * sitting.settings.samples, progress)]
     found = sitting.finished(gathered([part.gradients for part in parts]))
     return TrueGradient(found, np.concatenate([part.coarse_means for part in parts]))
@@ -144,7 +144,7 @@ def _as_model(given: Any) -> WorldModel:
         from wmel.models.pair import PairModel
 
         return PairModel(*given)
-    if not able(given, Imagines):
+    if not implements(given, Imagines):
         kind = type(given).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
     return cast(WorldModel, given)

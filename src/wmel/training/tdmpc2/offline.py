@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import current
 from wmel.training.stored_episodes import Episodes
@@ -126,7 +126,7 @@ def train_tdmpc2_offline(
     advance: Callable[[int], None] = lambda updates: None,
 ) -> Trained:
     """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
-    with limited_to(settings.threads), current(device), enough_memory(settings, playing=False):
+    with limit_threads(settings.threads), current(device), enough_memory(settings, playing=False):
         training = OfflineTraining(episodes, settings, device)
         try:
             if keeper is None:

@@ -11,7 +11,7 @@ from wmel.closed_loop.run import episode_seeds
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trained
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import check_action_repeat, current, trained_for
 from wmel.training.data import TRAINING
@@ -41,7 +41,7 @@ def train_tdmpc2(
     With a keeper, episodes and checkpoints on the way are kept, and one that was killed goes on. Raises Diverged where
     a loss is no number; the error holds what the best weights so far make, if there are any.
     """
-    with limited_to(settings.threads), current(device), enough_memory(settings):
+    with limit_threads(settings.threads), current(device), enough_memory(settings):
         stops = () if keeper is None else keeper.stops(settings.updates)
         training = OnlineTraining(environment, settings, device, stops)
         told = tell if keeper is None else _kept(training, keeper, tell)
