@@ -189,7 +189,7 @@ def test_values_are_stored_as_the_part_takes_them():
 def test_a_setting_without_a_default_must_be_given():
     with pytest.raises(BadInput, match="paint 'crayon' requires the setting 'length'"):
         PAINTS.build("crayon", hardness=1.0)
-    with pytest.raises(BadInput, match="paint 'mixed' needs the setting 'parts'"):
+    with pytest.raises(BadInput, match="paint 'mixed' requires the setting 'parts'"):
         PAINTS.build("mixed", "somewhere")
     assert PAINTS.build("mixed", "somewhere", parts=2) == ("somewhere", "red", 2, None)
 

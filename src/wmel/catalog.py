@@ -65,15 +65,15 @@ PERTURBATIONS = Registry(
     {
         "env-default": Part("wmel.perturbations.env_default:EnvPerturbation", "the environment's own perturbation"),
         "drop-next": Part(
-            "wmel.perturbations.drop_next_actions:DropNextActions",
+            "wmel.perturbations.actions:DropNextActions",
             "-K: the next K planned actions are dropped, no time passes",
         ),
-        "hold-idle": Part("wmel.perturbations.hold_next_actions:hold_idle", "-K: the idle action runs for K steps"),
-        "hold-last": Part("wmel.perturbations.hold_next_actions:hold_last", "-K: the last action repeats for K steps"),
+        "hold-idle": Part("wmel.perturbations.actions:hold_idle", "-K: the idle action runs for K steps"),
+        "hold-last": Part("wmel.perturbations.actions:hold_last", "-K: the last action repeats for K steps"),
         "observation-noise": Part(
             "wmel.perturbations.observation_noise:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
         ),
-        "action-delay": Part("wmel.perturbations.action_delay:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
+        "action-delay": Part("wmel.perturbations.actions:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
         "composite": Part("wmel.perturbations.composite:CompositePerturbation", ":A+B: several at once, in order"),
     },
     group="wmel.perturbations",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wmel.arrays import Array, namespace_of
-from wmel.contract.environment import Environment, RewardsObservations
+from wmel.contract.environment import Environment, HasRewardFormula
 from wmel.contract.objective import ActionWeight, ClosestApproach, Discount, DiscountedSum, ModelReward, Reduction
 from wmel.errors import BadInput
 from wmel.kinds import implements
@@ -121,7 +121,7 @@ class TaskReward:
 
 def task_reward(environment: Environment, discount: Discount = 1.0, action_weight: ActionWeight = 0.0) -> TaskReward:
     """The reward formula of an environment. Raises BadInput if it has none."""
-    if not implements(environment, RewardsObservations):
+    if not implements(environment, HasRewardFormula):
         raise BadInput(f"the reward of {environment.spec.name} is not a formula of observation and action")
     return TaskReward(environment.reward_of, DiscountedSum(discount), action_weight=action_weight)
 

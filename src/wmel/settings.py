@@ -10,7 +10,7 @@ import inspect
 import math
 import typing
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -150,10 +150,10 @@ def check_settings(part: Any) -> None:
         object.__setattr__(part, one.name, value)
 
 
-def accept_old_names(**names: str) -> Any:
+def accept_old_names(**names: str) -> Callable[[PartClass], PartClass]:
     """A class decorator that accepts old names of settings for one release, as keywords and as attributes."""
 
-    def decorate(part: type) -> type:
+    def decorate(part: PartClass) -> PartClass:
         construct = part.__init__
 
         @functools.wraps(construct)

@@ -1,4 +1,4 @@
-from wmel.contract.environment import RollsStates, Walkable
+from wmel.contract.environment import HasStateRollout, Walkable
 from wmel.kinds import implements
 
 
@@ -9,5 +9,5 @@ class Walker:
 
 def test_an_ability_is_having_its_methods():
     assert implements(Walker(), Walkable)
-    assert not implements(Walker(), RollsStates)
+    assert not implements(Walker(), HasStateRollout)
     assert not implements(object(), Walkable)

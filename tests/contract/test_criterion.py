@@ -39,15 +39,15 @@ def test_what_is_written_is_read_back(text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no criterion"),
-        ("reward", "no criterion"),
-        (">=0.6", "no criterion"),
-        ("reward>=high", "no criterion"),
-        ("reward>=nan", "no criterion"),
-        ("reward<=0.6>=0.2", "no criterion"),
-        ("reward>=0.6@sustained:x", "no criterion"),
+        ("", "not a success criterion"),
+        ("reward", "not a success criterion"),
+        (">=0.6", "not a success criterion"),
+        ("reward>=high", "not a success criterion"),
+        ("reward>=nan", "not a success criterion"),
+        ("reward<=0.6>=0.2", "not a success criterion"),
+        ("reward>=0.6@sustained:x", "not a success criterion"),
         ("reward>=0.6@often", "when must be .* got 'often'"),
-        ("reward>=0.6@at_end:3", "only a sustained success takes steps"),
+        ("reward>=0.6@at_end:3", "only a sustained success has steps"),
         ("reward>=0.6@sustained:0", "must be positive"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from wmel import catalog, testing
 from wmel.closed_loop.run import BenchmarkRunner
-from wmel.contract.environment import Recoverable, RewardsObservations
+from wmel.contract.environment import HasRewardFormula, Recoverable
 from wmel.environments.action_repeat import Repeated
 from wmel.environments.dmc.environment import DmcEnvironment
 from wmel.errors import BadInput, BadStep
@@ -111,7 +111,7 @@ def test_the_spec_tells_the_repeat_and_keeps_the_rest():
 @pytest.mark.parametrize("name", [CARTPOLE, REACHER])
 def test_what_only_the_last_control_step_could_tell_is_not_claimed(name):
     world = catalog.environment(name, action_repeat=2)
-    assert world.default_criterion is None and not implements(world, RewardsObservations)
+    assert world.default_criterion is None and not implements(world, HasRewardFormula)
     assert world.spec.objectives[0] == "model-reward" and "task-reward" not in world.spec.objectives
     for objective in world.spec.objectives:
         catalog.objective(objective, world)

@@ -4,7 +4,7 @@ import torch
 
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
-from wmel.contract.world_model import RewardsItself
+from wmel.contract.world_model import HasReward
 from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
@@ -29,7 +29,7 @@ def network(observation=OBSERVATION, action=ACTION, **settings) -> LatentMLP:
 def test_it_keeps_the_contract_of_a_world_model(world, sizes, action_input):
     model = LatentMLPModel(network(*sizes), action_input=action_input)
     assert failures(check_world_model(model, catalog.environment(world))) == []
-    assert implements(model, RewardsItself)
+    assert implements(model, HasReward)
 
 
 def test_each_reward_is_of_the_latent_its_action_was_taken_in():

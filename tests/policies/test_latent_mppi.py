@@ -10,7 +10,7 @@ from tests.models.tdmpc2.by_hand import random_network
 from wmel import catalog
 from wmel.contract.environment import Box, Finite
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import ActsItself, WorldModelSpec
+from wmel.contract.world_model import HasPolicy, WorldModelSpec
 from wmel.errors import BadInput
 from wmel.kinds import implements
 from wmel.machine import limit_threads
@@ -88,7 +88,7 @@ def decided(policy: LatentMPPI, observations: np.ndarray, memory=None, moment: i
 
 
 def test_the_model_of_this_file_acts_itself():
-    assert implements(Errand(), ActsItself)
+    assert implements(Errand(), HasPolicy)
 
 
 def test_one_action_is_decided_for_each_episode():

@@ -178,9 +178,9 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
     """Every setting with rows, in the order of the cells: compared where its oracle has rows."""
     comparisons, refused, uncompared = [], [], []
     groups = _by(results, lambda cell: cell.setting, floor=False)
-    floors = _by(results, lambda cell: cell.world, floor=True)
+    floors = _by(results, lambda cell: cell.task_key, floor=True)
     for group in groups.values():
-        beneath = floors.get(group[0].cell.world, [])
+        beneath = floors.get(group[0].cell.task_key, [])
         try:
             if any(one.cell.arm.name == ORACLE and one.run is not None for one in group):
                 comparisons.append(_comparison(group, beneath, refused, anytime=anytime))
@@ -188,7 +188,7 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
                 uncompared += _uncompared(group, beneath)
         except BadInput as error:
             refused.append(f"{_name(group[0])}: {error}")
-    reached = {one.cell.world for group in groups.values() for one in group if one.run is not None}
+    reached = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
     for world, floor in floors.items():
         uncompared += [] if world in reached else _uncompared(floor, [])
     return Compared(comparisons, refused, uncompared)

@@ -10,7 +10,7 @@ from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.given import Given, has_its_settings
 from wmel.api.verbs import given_twice, verb
-from wmel.contract.trainer import LearnsFromStored
+from wmel.contract.trainer import OfflineTrainer
 from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods, implements
 from wmel.parts import name_and_settings
@@ -164,7 +164,7 @@ def _trainer(given: Any, settings: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _needs_environment(trainer: Any) -> bool:
-    return not (implements(trainer, LearnsFromStored) and trainer.learns_from_stored())
+    return not (implements(trainer, OfflineTrainer) and trainer.learns_from_stored())
 
 
 def _environment(given: Given, environment: Any) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 
 from wmel.arrays import as_like, to_numpy
 from wmel.closed_loop.run import episode_seeds
-from wmel.closed_loop.steps import check_moment, check_quantities, check_rows
+from wmel.closed_loop.steps import check_pending_step, check_quantities, check_rows
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
-from wmel.contract.criterion import Criterion, held, stop_rule
+from wmel.contract.criterion import Criterion, is_met, stop_rule
 from wmel.contract.environment import Finite
-from wmel.contract.perturbation import Delivery, Moment
+from wmel.contract.perturbation import Delivery, PendingStep
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.world_model import RollsOut
+from wmel.contract.world_model import HasRollout
 from wmel.control_suite import WITH_LEVELS
 from wmel.errors import BadDecision, BadInput, WmelError, describe_error, locate_code, locate_error
 from wmel.experiments.build import (
@@ -31,7 +31,7 @@ from wmel.experiments.build import (
 from wmel.kinds import implements
 from wmel.models.callable_model import CallableModel, adapted_model
 from wmel.models.imagine import model_input
-from wmel.perturbations.window import delivered, sensed, struck
+from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step
 from wmel.randomness import Streams
 from wmel.schema import PLANNING
 
@@ -198,28 +198,28 @@ def _try_world(world: Any, perturbation: Any, criterion: Criterion | None, seeds
     observations = attempt("observe", states, rows="observations")
     attempt("goals", states, rows="goals")
     if perturbation is not None:
-        moment = Moment(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
-        _try_strike(world, perturbation, moment, observations, seeds)
+        pending = PendingStep(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
+        _try_strike(world, perturbation, pending, observations, seeds)
     values = space.as_values(actions)
     after = attempt("step", states, values, rows="states")
     quantities = _attempt(
         world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
     )
     if criterion is not None:
-        held(criterion, quantities)
+        is_met(criterion, quantities)
 
 
-def _try_strike(world: Any, perturbation: Any, moment: Moment, observations: np.ndarray, seeds: np.ndarray) -> None:
+def _try_strike(world: Any, perturbation: Any, pending: PendingStep, seen: np.ndarray, seeds: np.ndarray) -> None:
     """All that a perturbation does at its step."""
-    space, since, streams = world.spec.actions, moment.since, Streams(seeds, np.zeros(1, np.int64))
+    space, since, streams = world.spec.actions, pending.since, Streams(seeds, np.zeros(1, np.int64))
 
     def attempt(method: str, work: Callable[[], Any]) -> Any:
         return _attempt(perturbation, method, "perturbation", work)
 
     carried = attempt("carry", lambda: perturbation.carry(world, 1))
-    attempt("sense", lambda: sensed(perturbation, observations, since, streams))
-    attempt("strike", lambda: check_moment(struck(perturbation, world, moment, streams), space, 1))
-    attempt("deliver", lambda: delivered(perturbation, world, Delivery(moment.queue[:, 0], since, carried)))
+    attempt("sense", lambda: perturb_observations(perturbation, seen, since, streams))
+    attempt("strike", lambda: check_pending_step(perturb_step(perturbation, world, pending, streams), space, 1))
+    attempt("deliver", lambda: perturb_actions(perturbation, world, Delivery(pending.queue[:, 0], since, carried)))
 
 
 def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
@@ -290,7 +290,7 @@ def _unusable(model: Any, world: Any) -> str | None:
         return "encode"
     actions = np.zeros((1, 1, space.width), space.dtype)
     inputs = as_like(model_input(model, space, actions, space.as_values(actions)), latents)
-    if implements(model, RollsOut):
+    if implements(model, HasRollout):
         way, wrong = "rollout", is_wrong(model.rollout(latents, inputs), (1, 2, latents.shape[1]))
     else:
         way, wrong = "step", is_wrong(model.step(latents, inputs[:, 0]), latents.shape)

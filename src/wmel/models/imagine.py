@@ -18,7 +18,7 @@ from wmel.arrays import (
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ClosestApproach, ModelReward, Objective, Reduction
 from wmel.contract.planner import CandidateCosts
-from wmel.contract.world_model import RewardsItself, RollsOut, WorldModel
+from wmel.contract.world_model import HasReward, HasRollout, WorldModel
 from wmel.errors import BadModel
 from wmel.kinds import implements
 
@@ -27,7 +27,7 @@ BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cach
 
 def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
     """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
-    if implements(model, RollsOut):
+    if implements(model, HasRollout):
         trajectory, wanted = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
         if tuple(trajectory.shape[1:]) != wanted:
             raise BadModel(
@@ -146,7 +146,7 @@ def imagine(
     Without a space actions are plain numbers.
     """
     length = len(actions)
-    missing = -length % model.spec.rows_at_once
+    missing = -length % model.spec.row_multiple
     if missing:
         filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
         rows, actions = rows[filled], select_rows(actions, filled)
@@ -164,7 +164,7 @@ def _costs(
 ) -> Array:
     """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
     if isinstance(objective, ModelReward):
-        assert implements(model, RewardsItself), "whoever asks checks that the model has a reward"
+        assert implements(model, HasReward), "whoever asks checks that the model has a reward"
         return as_like(-model.rewards(trajectory, inputs), values)
     observations = as_like(decoded(model, trajectory), values)
     costs = objective.costs(observations, values, goals)

@@ -8,7 +8,7 @@ from wmel.contract.planner import (
     CandidateCosts,
     Candidates,
     Iterations,
-    Knots,
+    KnotCount,
     Plan,
     PlanHorizon,
     PlanningProblem,
@@ -17,8 +17,7 @@ from wmel.contract.planner import (
     WarmStart,
 )
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
-from wmel.planners.search import Knots as Line
-from wmel.planners.search import Refinement
+from wmel.planners.search import Knots, Refinement
 
 
 @accept_old_names(horizon="plan_horizon")
@@ -37,12 +36,12 @@ class MPPI:
         0.25, "how much costlier candidates still count, in deviations of the costs", above=0, below=inf
     )
     smoothing: Smoothing = 0.1
-    knots: Knots = None
+    knots: KnotCount = None
     warm_start: WarmStart = None
 
     def __post_init__(self):
         check_settings(self)
-        Line.check(self.knots, self.plan_horizon)
+        Knots.check(self.knots, self.plan_horizon)
 
     @property
     def evaluations(self) -> int:

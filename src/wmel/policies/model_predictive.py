@@ -12,7 +12,7 @@ from wmel.contract.environment import Environment, EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept, Policy
-from wmel.contract.world_model import RewardsItself, WorldModel
+from wmel.contract.world_model import HasReward, WorldModel
 from wmel.errors import (
     BadDecision,
     BadInput,
@@ -72,7 +72,7 @@ class ModelPredictive:
     def __post_init__(self):
         if self.execute is not None:
             require_whole(self.execute, "execute")
-        if isinstance(self.objective, ModelReward) and not implements(self.model, RewardsItself):
+        if isinstance(self.objective, ModelReward) and not implements(self.model, HasReward):
             raise BadInput(f"{self.model.spec.name} has no reward of its own, as objective model-reward needs")
         if self.planner.warm_start and self.execute is None:
             raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")

@@ -1,7 +1,7 @@
 """The report of a sweep: a line for each point, and the planning horizon that is enough."""
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.arms import coverage_table
 from wmel.reports.cells import metric_bounds, metric_cell
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
@@ -19,7 +19,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     )
     rows = tuple(
         (
-            *(TableCell(label_words(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
+            *(TableCell(label_text(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
             metric_cell(point.scorecard, "success_rate"),
             metric_bounds(point.scorecard, "success_rate"),
             metric_cell(point.scorecard, "average_steps_to_success", 1),
@@ -33,7 +33,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     table = Table(f"{record.policy_name} over {', '.join(swept)}", columns, rows, names=len(swept))
     enough = f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"
     covered = {
-        " ".join(f"{name}={label_words(value)}" for name, value in point.swept.items()): point.coverage
+        " ".join(f"{name}={label_text(value)}" for name, value in point.swept.items()): point.coverage
         for point in record.points
         if point.coverage is not None
     }
@@ -51,7 +51,7 @@ def sweep_answer(record: SweepRecord) -> str:
     """What a sweep comes to, in a sentence."""
     enough, best = record.effective_horizon, max(record.points, key=lambda point: point.scorecard.success_rate or 0)
     swept = best.swept or {"plan_horizon": best.plan_horizon}
-    at = " ".join(f"{name}={label_words(value)}" for name, value in swept.items())
+    at = " ".join(f"{name}={label_text(value)}" for name, value in swept.items())
     rate = best.scorecard.success_rate
     found = "no criterion of success was given" if rate is None else f"success is highest, {rate:.3f}, at {at}"
     shortest = "" if enough.value is None else f"; a plan horizon of {enough.value:.0f} is enough"

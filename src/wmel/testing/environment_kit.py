@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.contract.environment import Environment, Perturbable, RollsStates
+from wmel.contract.environment import Environment, HasStateRollout, Perturbable
 from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
 from wmel.planners.search import uniform_actions
@@ -138,7 +138,7 @@ def _branching(environment: Any) -> Finding:
 def _sequences(environment: Any) -> Finding:
     """Whole sequences show what their steps show"""
     states, values, start = _states(environment), _values(environment), environment.reset(SEEDS)
-    if not implements(environment, RollsStates):
+    if not implements(environment, HasStateRollout):
         return Finding("", note="not claimed: no rollout")
     rolled = environment.rollout(start, values)
     if np.shape(rolled) != states.shape:

@@ -8,7 +8,7 @@ from tests.models.tdmpc2.by_hand import SMALL, layers, meant, random_network, un
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import RewardsItself, ValuesItself
+from wmel.contract.world_model import HasReward, HasValue
 from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
@@ -51,7 +51,7 @@ def starts(made: TDMPC2Model, count: int) -> torch.Tensor:
 def test_it_keeps_the_contract_of_a_world_model(way, norm):
     made = model(way, 5, 1, shape=SIZES[1], latent_norm=norm)
     assert failures(check_world_model(made, catalog.environment("dmc:cartpole-swingup"))) == []
-    assert implements(made, RewardsItself) and implements(made, ValuesItself)
+    assert implements(made, HasReward) and implements(made, HasValue)
 
 
 @pytest.mark.parametrize("way", WAYS)

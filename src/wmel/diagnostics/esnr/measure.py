@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import Imagines, WorldModel
+from wmel.contract.world_model import LatentModel, WorldModel
 from wmel.diagnostics.esnr.estimators import Gradients, central_differences, elite_mean, gathered, zeroth_order
 from wmel.diagnostics.esnr.problem import Question, blocks, question
 from wmel.diagnostics.esnr.result import Esnr, TrueGradient
@@ -144,7 +144,7 @@ def _as_model(given: Any) -> WorldModel:
         from wmel.models.pair import PairModel
 
         return PairModel(*given)
-    if not implements(given, Imagines):
+    if not implements(given, LatentModel):
         kind = type(given).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
     return cast(WorldModel, given)

@@ -8,7 +8,7 @@ import numpy as np
 from wmel.arrays import Array, as_like, namespace_of, no_grad_unless_required
 from wmel.contract.environment import Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import RewardsItself, ValuesItself, WorldModel
+from wmel.contract.world_model import HasReward, HasValue, WorldModel
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations
 from wmel.errors import BadInput, BadModel, WmelError, describe_error
@@ -70,7 +70,7 @@ class Question:
             raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {describe_error(error)}") from error
 
     def _values(self, trajectory: Array) -> Array:
-        assert implements(self.model, ValuesItself), "asked for only where the model has them"
+        assert implements(self.model, HasValue), "asked for only where the model has them"
         rows, steps = trajectory.shape[:2]
         return self.model.values(trajectory.reshape(rows * steps, -1)).reshape(rows, steps)
 
@@ -87,7 +87,7 @@ def question(
     if isinstance(objective, str):
         raise BadInput(f"an objective is an object, not the name {objective!r}: wmel.catalog.objective finds it")
     score = ModelReward() if objective is None else objective
-    name, rewards, values = model.spec.name, implements(model, RewardsItself), implements(model, ValuesItself)
+    name, rewards, values = model.spec.name, implements(model, HasReward), implements(model, HasValue)
     if isinstance(score, ModelReward) and not rewards:
         raise BadInput(f"{name} gives no reward of its own: name an objective")
     if (settings.terminal_value or (method == "zog" and settings.baseline == "value")) and not values:

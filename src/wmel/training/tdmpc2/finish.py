@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from wmel.catalog import TRAINERS
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import Decoded
@@ -87,7 +87,7 @@ def round_to_half(network: nn.Module) -> None:
         weight.copy_(weight.half())
 
 
-def stored_weights(made: Trained) -> dict[str, Tensor]:
+def stored_weights(made: TrainedModel) -> dict[str, Tensor]:
     """As a checkpoint holds them."""
     network = made.model.network
     learned = {name for name, _ in network.named_parameters()} if made.card["fit"]["half"] else set()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from wmel.contract.environment import Environment
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.layers import BINS
@@ -130,7 +130,7 @@ LEARNING = tuple(
 )  # settings that have no use here
 
 
-def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> Trained:
+def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> TrainedModel:
     """The network of a file in either published layout, for an environment as wide as the one it learned in.
 
     `finishing` are settings of the trainer: `decoder_steps` and `half`.

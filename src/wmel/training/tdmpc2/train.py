@@ -9,7 +9,7 @@ from torch import Tensor
 
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.environment import Box, Environment, Finite
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
@@ -34,7 +34,7 @@ def train_tdmpc2(
     tell: Callable[[TrainingMoment], None] = lambda moment: None,
     keeper: Keeper | None = None,
     advance: Callable[[int], None] = lambda updates: None,
-) -> Trained:
+) -> TrainedModel:
     """Learn online, fit the decoder to the policy's own episodes, and measure its return and errors on others.
 
     `tell` is called when a round of episodes ends, `advance` with the updates just done.
@@ -76,19 +76,19 @@ def _kept(
     return told
 
 
-def _best(training: OnlineTraining, diverged: str | None) -> Trained:
+def _best(training: OnlineTraining, diverged: str | None) -> TrainedModel:
     best, weights = training.best()
     return _finished(training, weights, {"weights": LAST if best is None else BEST, "return": best}, diverged)
 
 
-def _now(training: OnlineTraining) -> Trained:
+def _now(training: OnlineTraining) -> TrainedModel:
     weights = {name: value.clone() for name, value in training.learner.network.state_dict().items()}
     return _finished(training, weights, {"weights": f"of update {training.updates}", "return": None}, None)
 
 
 def _finished(
     training: OnlineTraining, weights: dict[str, Tensor], kept: dict[str, Any], diverged: str | None
-) -> Trained:
+) -> TrainedModel:
     """Weights of a training with a decoder, and their card."""
     return measured(
         training.environment,
@@ -109,7 +109,7 @@ def measured(
     device: torch.device,
     weights: dict[str, Tensor],
     **said: Any,
-) -> Trained:
+) -> TrainedModel:
     """Weights with a decoder fitted to episodes of their policy, measured on others; `said` is for the card."""
     networks = with_weights(lambda: blank_tdmpc2(environment, settings), weights, settings, device)
     wanted = DECODER_EPISODES + MEASURED_EPISODES
@@ -118,7 +118,7 @@ def measured(
     errors = decoder_of(networks, (own.observations, own.actions), (others.observations, others.actions), settings)
     described, steps = _described(environment), environment.spec.max_steps
     card = card_of_tdmpc2(described, settings, device, errors=errors, returns=others.returns, steps=steps, **said)
-    return Trained(tdmpc2_model(environment, networks), card)
+    return TrainedModel(tdmpc2_model(environment, networks), card)
 
 
 def _described(environment: Environment) -> dict[str, Any]:
