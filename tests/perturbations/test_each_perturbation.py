@@ -184,7 +184,7 @@ def test_a_perturbation_reads_as_it_is_typed(text, name):
         ("drop-next-1.5", BadInput, "whole number"),
         ("drop-next--2", BadInput, "k must be a whole number of at least 0, got -2"),
         ("observation-noise-nan", BadInput, "sigma must be a number .* got nan"),
-        ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud' is no number"),
+        ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud'"),
         ("action-delay-0.5", BadInput, "whole number"),
         ("observation-noise-0.1@0", BadInput, "window"),
         ("drop-next-2@5", BadInput, "lasts one step and has no window"),
