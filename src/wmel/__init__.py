@@ -13,7 +13,7 @@ _HOMES = {
     "CompositePerturbation": "wmel.perturbations.composite",
     "Criterion": "wmel.contract.criterion",
     "Disturbance": "wmel.contract.perturbation",
-    "DropNextActions": "wmel.perturbations.drop_next_actions",
+    "DropNextActions": "wmel.perturbations.actions",
     "EnvPerturbation": "wmel.perturbations.env_default",
     "EpisodeTable": "wmel.schema",
     "Estimate": "wmel.stats.estimate",

@@ -8,7 +8,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.objective import ModelReward
 from wmel.environments.mujoco_rows import LARGEST
 from wmel.errors import BadInput, BadStep
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
 
@@ -91,9 +91,9 @@ def test_threads_and_company_change_no_bit(name):
     world = catalog.environment(name)
     states = np.repeat(world.reset(np.arange(5)), 3, axis=0)
     controls = np.random.default_rng(0).uniform(-1, 1, (15, 6, world.spec.actions.width))
-    with limited_to(1):
+    with limit_threads(1):
         one = world.rollout(states, controls)
-    with limited_to(2):
+    with limit_threads(2):
         two = world.rollout(states, controls)
     alone = np.concatenate([world.rollout(states[k : k + 1], controls[k : k + 1]) for k in range(15)])
     assert np.array_equal(one, two, equal_nan=True)

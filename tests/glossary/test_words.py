@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS
 
 from wmel import catalog
 from wmel.analysis.verdict import Label
+from wmel.diagnostics.ceiling_bounce.panel import ESTIMATORS
 from wmel.diagnostics.esnr.alignment import AlignmentDiagnostic
 from wmel.diagnostics.esnr.measure import DIFFERENCES, METHODS
 from wmel.diagnostics.esnr.over_training import CurveShape

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
-from wmel.errors import BadInput, WmelError, described, place_of
-from wmel.kinds import place_of_definition
+from wmel.errors import BadInput, WmelError, describe_error, locate_code, locate_error
 from wmel.schema import Coverage, EpisodeTable, blank_columns
-from wmel.settings import makes_part
+from wmel.settings import builds_part
 from wmel.stats.estimate import Estimate
 from wmel.values import is_json
 
@@ -59,7 +58,7 @@ def asked(name: str, table: EpisodeTable) -> Estimate:
     except Exception as error:
         if metric_data(name)["name"] in METRICS.built_in:
             raise
-        return Estimate.undefined(f"the metric broke: {described(error)}")
+        return Estimate.undefined(f"the metric broke: {describe_error(error)}")
     if not isinstance(found, Estimate):
         return Estimate.undefined(f"the metric returned a {type(found).__name__}, not an Estimate")
     return found
@@ -73,9 +72,9 @@ def metric(given: Any) -> Any:
     if callable(given):
         return given
     spec = METRICS.spec(*name_and_settings(metric_data(given), "metric"))
-    if makes_part(spec.make):
+    if builds_part(spec.factory):
         return spec.build()
-    return partial(spec.make, **spec.settings) if spec.settings else spec.make
+    return partial(spec.factory, **spec.settings) if spec.settings else spec.factory
 
 
 def try_metric(name: str) -> None:
@@ -89,8 +88,9 @@ def try_metric(name: str) -> None:
             return
         reason = f"it returned a {type(estimate).__name__}, not an Estimate"
     except (Exception, SystemExit) as error:
-        reason, place = described(error), place_of(error)
-    raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place or place_of_definition(_code_of(found))}")
+        reason, place = describe_error(error), locate_error(error)
+    place = place or locate_code(_code_of(found), is_library_shown=True)
+    raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place}")
 
 
 def _code_of(metric: Any) -> Any:

@@ -37,8 +37,7 @@ def list_parts(
 ) -> None:
     """List the parts that can be named on the command line, or explain the settings of one."""
     from wmel.catalog import CATALOGUE, PRESETS
-    from wmel.errors import UnknownPart
-    from wmel.parts import nearest
+    from wmel.errors import UnknownPart, suggest_name
 
     kinds = list(names or (*CATALOGUE, LISTED_PRESETS))
     parts = {name: (kind, registry) for kind, registry in CATALOGUE.items() for name in registry.parts}
@@ -60,7 +59,7 @@ def list_parts(
         else:
             listed = [*CATALOGUE, LISTED_PRESETS]
             known = [*listed, *PRESETS, *parts] if names and len(names) == 1 else listed
-            words = nearest(name, known).partition(" known:")[0]
+            words = suggest_name(name, known).partition(" known:")[0]
             raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(listed)}")
 
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
-from wmel.errors import BadInput, WmelError, nearest
+from wmel.errors import BadInput, WmelError, suggest_name
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
@@ -188,7 +188,7 @@ def _words_of(error: Any, typed: list[str]) -> str:
     setting, known = option.lstrip("-").replace("-", "_"), REGISTRIES[kind].settings_of(part)
     if setting in known:
         return f"{kind} '{part}': {error.format_message()}"
-    return f"{kind} '{part}' has no setting '{setting}';{nearest(setting, known, 'it takes')}"
+    return f"{kind} '{part}' has no setting '{setting}';{suggest_name(setting, known, 'it takes')}"
 
 
 def _values_of(option: Any, typed: list[str]) -> str:

@@ -12,7 +12,7 @@ from mujoco.rollout import Rollout
 
 from wmel.environments.mujoco_rows import LARGEST, WHOLE, RowLayout
 from wmel.errors import BadInput, BadStep
-from wmel.machine import threads
+from wmel.machine import thread_limit
 
 DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
 CHUNKS_PER_THREAD = 4
@@ -90,7 +90,7 @@ class MujocoBatch:
         extra = len(layout.live_sensors) > 0 or steps * every == 1  # sensors of the last state, or the tell of a reset
         if extra:
             controls = np.concatenate([controls, controls[:, -1:]], axis=1)
-        count, total, pool = len(start), controls.shape[1], threads()
+        count, total, pool = len(start), controls.shape[1], thread_limit()
         state = np.empty((count, total, layout.state.stop))
         sensed = np.empty((count, total, self.model.nsensordata))
         rollout_pool(pool).rollout(

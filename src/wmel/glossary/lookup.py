@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from wmel.catalog import DIAGNOSTICS, REGISTRIES, perturbation_data
-from wmel.errors import BadInput, shortened
+from wmel.errors import BadInput, shorten
 from wmel.glossary.catalogued import column_group, part_groups, parts_without_settings, setting_group
 from wmel.glossary.words import MEASURES, Word, WordGroup, written_groups
 
@@ -88,6 +88,6 @@ def _refusal(text: str) -> str:
     nearest = ", ".join(dict.fromkeys(names[one] for one in close[:SUGGESTED]))
     unread = ", ".join(parts_without_settings())
     return (
-        f"no word {shortened(text)} is known{f'; nearest: {nearest}' if nearest else ''}; `wmel explain` lists all"
+        f"no word {shorten(text)} is known{f'; nearest: {nearest}' if nearest else ''}; `wmel explain` lists all"
         f"{f', but for the settings of {unread}, which cannot be imported here' if unread else ''}"
     )

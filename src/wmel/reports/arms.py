@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.cells import metric_bounds, metric_cell
 from wmel.reports.document import Section, Table, TableCell, TableColumn
 from wmel.reports.json_envelope import CoverageEntry, ScorecardEntry
@@ -37,7 +37,7 @@ def arms_table(
     rows = tuple(
         (
             TableCell(arm),
-            *(TableCell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
+            *(TableCell(label_text(own.get(arm, {}).get(label, ""))) for label in labels),
             metric_cell(card, "success_rate"),
             metric_bounds(card, "success_rate"),
             *(metric_cell(card, name, digits) for name, digits in measured.values()),

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wmel.errors import needing
+from wmel.errors import requires_package
 from wmel.parts import import_object
 
 NAMED = 4  # more rows than this are counted in a note, not named
@@ -149,7 +149,7 @@ def text_of(words: str) -> list[Text]:
 
 def plotly_needed() -> AbstractContextManager[None]:
     """Where files that draw are imported: without plotly the extra to install is named."""
-    return needing("plotly", "the HTML report needs plotly: install wmel[report]")
+    return requires_package("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
 def figure_of(place: str, *given: Any) -> Callable[[], Any]:

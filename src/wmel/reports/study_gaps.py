@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.answers import JudgedGap, place_of
 from wmel.reports.json_envelope import VerdictEntry
 from wmel.reports.study_envelope import ComparedEntry, ComparisonEntry, StudyRecord
@@ -113,7 +113,7 @@ def _facts(comparison: ComparisonEntry) -> dict[str, str]:
     found |= {"execute": setting.execute, "stop": setting.stop, "horizon": setting.horizon}
     if setting.perturbation is not None:
         found |= {"perturbation": setting.perturbation, "probability": setting.perturb_prob}
-    return {name: label_words(value) for name, value in found.items() if value is not None}
+    return {name: label_text(value) for name, value in found.items() if value is not None}
 
 
 def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:

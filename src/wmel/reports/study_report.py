@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from wmel.analysis.verdict import Label, shown
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.answers import DIRECTIONS, EQUALITIES, PAPER
 from wmel.reports.arms import arms_table, coverage_table
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, figure_of, text_of
@@ -96,7 +96,7 @@ def describe_comparison(comparison: ComparisonEntry) -> str:
     """One line: what every arm shares."""
     setting = comparison.setting
     shared = describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", differing=("model",))
-    swept = (f"swept {name}: {label_words(value)}" for name, value in comparison.labels.items())
+    swept = (f"swept {name}: {label_text(value)}" for name, value in comparison.labels.items())
     return "; ".join([shared, *swept])
 
 

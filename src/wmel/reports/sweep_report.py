@@ -1,7 +1,7 @@
 """The report of a sweep: a line for each point, and the planning horizon that is enough."""
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.arms import coverage_section
 from wmel.reports.cells import metric_bounds, metric_cell
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
@@ -21,7 +21,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     )
     rows = tuple(
         (
-            *(TableCell(label_words(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
+            *(TableCell(label_text(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
             metric_cell(point.scorecard, "success_rate"),
             metric_bounds(point.scorecard, "success_rate"),
             metric_cell(point.scorecard, "average_steps_to_success", 1),
@@ -78,7 +78,7 @@ def _enough_words(record: SweepRecord) -> str:
 def _point_words(point: SweepPointEntry) -> str:
     """Where a point stands, with keys."""
     swept = point.swept or {"plan_horizon": point.plan_horizon}
-    return " ".join(f"{name}={label_words(value)}" for name, value in swept.items())
+    return " ".join(f"{name}={label_text(value)}" for name, value in swept.items())
 
 
 def _length_words(record: SweepRecord) -> str:

@@ -11,7 +11,7 @@ from wmel.contract.criterion import Criterion
 from wmel.contract.environment import Box, EnvironmentSpec, Finite
 from wmel.control_suite import check_installed
 from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
-from wmel.errors import MissingExtra, described, require, require_whole
+from wmel.errors import MissingExtra, describe_error, require, require_whole
 from wmel.parts import Meaning
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class DmcEnvironment:
         try:
             from wmel.environments.dmc.suite import suite_task  # where mujoco and dm_control are imported
         except (AttributeError, ImportError, OSError, RuntimeError) as error:
-            raise MissingExtra(f"dm_control cannot be loaded: {described(error)}") from error
+            raise MissingExtra(f"dm_control cannot be loaded: {describe_error(error)}") from error
         return suite_task(self.task)
 
 
