@@ -15,6 +15,7 @@ _HOMES = {
     "Disturbance": "wmel.contract.perturbation",
     "DropNextActions": "wmel.perturbations.actions",
     "EnvPerturbation": "wmel.perturbations.env_default",
+    "EnvironmentSpec": "wmel.contract.environment",
     "EpisodeTable": "wmel.schema",
     "Estimate": "wmel.stats.estimate",
     "Finite": "wmel.contract.environment",
