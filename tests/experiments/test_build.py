@@ -22,7 +22,7 @@ from wmel.machine import limited_to
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_words import gap_sentence
+from wmel.reports.study_report import gap_sentence
 from wmel.training.checkpoints import restore
 
 TDMPC2 = """

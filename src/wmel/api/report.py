@@ -6,7 +6,7 @@ from pathlib import Path
 from wmel.analysis.rescore import rescored
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
-from wmel.api.load import load, stored_result
+from wmel.api.load import load, result_path, stored_result
 from wmel.api.study import stored_study
 from wmel.api.verbs import verb
 from wmel.contract.cell import Cell, CellResult
@@ -33,7 +33,7 @@ def report(
     Of stored rows the record is written anew too, and CRITERION judges the episodes by another criterion. The files
     are report.html and report.md in the result's own folder, or in OUTPUT; beside a record they have its name.
     """
-    path, judged = Path(folder), Criterion.parse(criterion) if isinstance(criterion, str) else criterion
+    path, judged = result_path(folder), Criterion.parse(criterion) if isinstance(criterion, str) else criterion
     if FolderStore(path).exists:
         return _report_rows(path, Path(path if output is None else output), judged)
     if judged is not None:

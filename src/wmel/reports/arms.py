@@ -5,7 +5,7 @@ from typing import Any
 
 from wmel.contract.labels import label_words
 from wmel.reports.cells import metric_bounds, metric_cell
-from wmel.reports.document import Table, TableCell, TableColumn
+from wmel.reports.document import Section, Table, TableCell, TableColumn
 from wmel.reports.json_envelope import CoverageEntry, ScorecardEntry
 
 COSTS = {
@@ -48,8 +48,15 @@ def arms_table(
     return Table(caption, columns, rows)
 
 
+def coverage_section(coverage: Mapping[str, CoverageEntry | None]) -> Section:
+    """Where the states that each arm visited lie along the axis to be covered; empty where there is none."""
+    known = {name: one for name, one in coverage.items() if one is not None}
+    axis = next((one.axis for one in known.values()), "")
+    return Section(f"Visited states: {axis}", [coverage_table(known)])
+
+
 def coverage_table(coverage: Mapping[str, CoverageEntry]) -> Table:
-    """Where the states that each arm visited lie along the axis to be covered."""
+    """The same as a table alone."""
     axis = next((one.axis for one in coverage.values()), "")
     columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
     rows = tuple(

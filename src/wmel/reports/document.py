@@ -100,11 +100,12 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure by plotly, computed when a page shows it; `place` is its id there."""
+    """A figure by plotly, computed when a page shows it; `place` is its id there, the legend stands above it."""
 
     place: str
     title: str
     make: Callable[[], Any]
+    legend: str = ""
 
 
 @dataclass(frozen=True)

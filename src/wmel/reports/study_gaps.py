@@ -22,7 +22,7 @@ class StudyGap:
     model: str
     entry: ComparedEntry
     differs: str = ""
-    comparisons: int = 1  # gaps of the study
+    comparisons: int = 1  # gaps of the study that were corrected together
 
     @property
     def acts_by(self) -> str | None:
@@ -44,7 +44,7 @@ class StudyGap:
         """The gap with all that its sentence needs."""
         where = place_of(self.comparison.setting, self.acts_by)
         named = f"{where} ({self.differs})" if self.differs else where
-        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons)
+        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons, self.acts_by)
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -60,7 +60,8 @@ class StudyGap:
 def study_gaps(record: StudyRecord) -> list[StudyGap]:
     """In the order of the record."""
     labels = distinct_labels(record.comparisons)
-    count = sum(len(one.gaps) for one in record.comparisons)
+    entries = [entry for one in record.comparisons for entry in one.gaps.values()]
+    count = sum(entry.mid_p_holm is not None for entry in entries) or len(entries)
     return [
         StudyGap(comparison, model, entry, label, count)
         for comparison, label in zip(record.comparisons, labels, strict=True)
