@@ -15,7 +15,7 @@ from wmel.diagnostics.esnr.over_training import CurveShape
 from wmel.diagnostics.prediction_error import PredictionErrorDiagnostic
 from wmel.errors import BadInput
 from wmel.glossary.catalogued import COLUMNS, SETTINGS, column_group, part_groups, setting_group
-from wmel.glossary.lookup import all_groups, find, names
+from wmel.glossary.lookup import all_groups, find, key_of, names
 from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
 from wmel.reports.answers import MIXED, PHRASES, Advice
 from wmel.reports.any_record import RECORD
@@ -165,6 +165,12 @@ def test_every_name_and_every_other_name_is_found():
     for word in DEFINED:
         for name in (word.name, *word.also):
             assert word in find(name), name
+
+
+def test_another_name_is_more_than_another_spelling():
+    for word in DEFINED:
+        keys = [key_of(name) for name in (word.name, *word.also)]
+        assert len(keys) == len(set(keys)), word.name
 
 
 def test_no_word_is_defined_twice_in_the_files():

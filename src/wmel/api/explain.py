@@ -8,7 +8,7 @@ from wmel.api.verbs import verb
 from wmel.glossary.explanation import list_lines, meaning_lines, part_words
 from wmel.glossary.lookup import all_groups, find
 from wmel.glossary.words import Word
-from wmel.reports.terminal import line_width
+from wmel.reports.terminal import terminal_width
 from wmel.results import Result
 
 Name = Annotated[
@@ -33,7 +33,7 @@ def explain(word: Name = None) -> Result:
     return Result(
         f"{found[0].name}: {found[0].definition}",
         rows,
-        lines=meaning_lines(found, line_width()),
+        lines=meaning_lines(found, terminal_width()),
         verb="explain",
         prints_rows=True,
         more={"entries": _entries(found)},
@@ -56,7 +56,7 @@ def _list() -> Result:
     return Result(
         answer,
         [{"group": group.title, "words": ", ".join(one.name for one in group.words)} for group in groups],
-        lines=[answer, "", *list_lines(groups, line_width())],
+        lines=[answer, "", *list_lines(groups, terminal_width())],
         verb="explain",
         prints_rows=True,
         more={"entries": entries},

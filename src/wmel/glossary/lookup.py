@@ -39,43 +39,43 @@ def find(text: str) -> list[Word]:
     raise BadInput(_refusal(text))
 
 
+def key_of(text: str) -> str:
+    """A name without what may differ in how it is typed; of success@20 the number is left out too."""
+    plain = " ".join(re.sub(r"[^\w*@]|_", " ", text.casefold()).split())
+    return plain.partition("@")[0].strip() + "@" if "@" in plain else plain
+
+
 def _groups_without_settings() -> list[WordGroup]:
     return [*written_groups(), column_group(), *part_groups()]
 
 
 @cache
 def _index() -> dict[str, list[Word]]:
-    return _by_key(_groups_without_settings())
+    return _words_by_key(_groups_without_settings())
 
 
 @cache
 def _setting_index(*, trainers: bool) -> dict[str, list[Word]]:
-    return _by_key([setting_group(trainers=trainers)])
+    return _words_by_key([setting_group(trainers=trainers)])
 
 
-def _by_key(groups: Iterable[WordGroup]) -> dict[str, list[Word]]:
+def _words_by_key(groups: Iterable[WordGroup]) -> dict[str, list[Word]]:
     found: dict[str, list[Word]] = {}
     for word in (word for group in groups for word in group.words):
-        for key in dict.fromkeys(map(_key, (word.name, *word.also))):
+        for key in dict.fromkeys(map(key_of, (word.name, *word.also))):
             found.setdefault(key, []).append(word)
     return found
 
 
-def _key(text: str) -> str:
-    """A name without what may differ in how it is typed; of success@20 the number is left out too."""
-    plain = " ".join(re.sub(r"[^\w*@]|_", " ", text.casefold()).split())
-    return plain.partition("@")[0].strip() + "@" if "@" in plain else plain
-
-
 def _keys(text: str) -> Iterator[str]:
     """What a word may be found by: as typed, without brackets, without what it is of, as an end, as a perturbation."""
-    key = _key(text)
+    key = key_of(text)
     yield key
-    yield _key(re.sub(r"\(.*?\)|\[.*?\]", " ", text))
-    yield from (key.removeprefix(first) for one in QUALIFIERS if key.startswith(first := f"{_key(one)} "))
+    yield key_of(re.sub(r"\(.*?\)|\[.*?\]", " ", text))
+    yield from (key.removeprefix(first) for one in QUALIFIERS if key.startswith(first := f"{key_of(one)} "))
     yield from (end for end in ENDS if key.endswith(f" {end}"))
     try:
-        yield _key(perturbation_data(text)["name"])
+        yield key_of(perturbation_data(text)["name"])
     except BadInput:  # it names no perturbation with its strength
         return
 
@@ -83,7 +83,7 @@ def _keys(text: str) -> Iterator[str]:
 def _refusal(text: str) -> str:
     """Why a word is refused, with the nearest ones."""
     names = {key: words[0].name for index in (_setting_index(trainers=True), _index()) for key, words in index.items()}
-    key = _key(text)
+    key = key_of(text)
     close = difflib.get_close_matches(key, names, n=SUGGESTED) or [one for one in names if key and key in one]
     nearest = ", ".join(dict.fromkeys(names[one] for one in close[:SUGGESTED]))
     unread = ", ".join(parts_without_settings())

@@ -32,15 +32,15 @@ def table(*headings: str) -> RichTable:
     return rows
 
 
-def line_width() -> int:
+def terminal_width() -> int:
     """Characters of a line: of the terminal, or a fixed number where there is none."""
-    return Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL).width
+    return Console().width if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
 
 
 def lines_of(rows: RichTable, least: int = 0) -> str:
-    """A table as lines, as wide as the terminal and at least so wide."""
+    """A table as lines: as wide as the terminal, of a fixed width where there is none, and at least so wide."""
     buffer = StringIO()
-    width = max(line_width(), least)
+    width = max(terminal_width(), least)
     Console(file=buffer, width=width, highlight=False, markup=False, force_terminal=False, force_jupyter=False).print(
         rows
     )
@@ -58,7 +58,7 @@ def table_lines(shown: Table) -> list[str]:
     texts = [[cell.text if cell.short is None else cell.short for cell in row] for row in visible.rows]
     cells = [max(map(len, column)) for column in zip(*texts, strict=True)]
     headed = [max(width, len(column.title)) for width, column in zip(cells, visible.columns, strict=True)]
-    least, room = _least(visible.columns, cells), line_width() - GAP * len(cells)
+    least, room = _least(visible.columns, cells), terminal_width() - GAP * len(cells)
     numbers = headed if sum(_least(visible.columns, headed)) <= room else cells
     rows = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="")
     for column, width in zip(visible.columns, numbers, strict=True):
