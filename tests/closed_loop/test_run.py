@@ -142,7 +142,7 @@ def test_the_moment_of_judgement_is_part_of_the_criterion(when, steps, first):
 
 
 def test_a_quantity_the_world_does_not_have_is_named():
-    with pytest.raises(BadInput, match="no quantity .height. .*; known: left"):
+    with pytest.raises(BadInput, match=r"no quantity .height. .*; known: left"):
         run_episodes(Countdown(), waiting(), [0], criterion=Criterion("height", at_least=1))
 
 
