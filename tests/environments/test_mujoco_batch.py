@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from tests.environments.chosen import OTHERS
+from tests.environments.selection import OTHERS
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.objective import ModelReward
-from wmel.environments.mujoco_rows import LARGEST
+from wmel.environments.mujoco_rows import DIVERGENCE_LIMIT
 from wmel.errors import BadInput, BadStep
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
@@ -81,7 +81,7 @@ def test_no_rows_and_no_steps_are_fine(name):
 
 def test_a_row_beyond_what_mujoco_takes_is_never_returned_as_fine():
     world = catalog.environment("dmc:cartpole-swingup")
-    after = world.rollout(thrown(world, 0.99 * LARGEST), np.zeros((2, 4, 1)))
+    after = world.rollout(thrown(world, 0.99 * DIVERGENCE_LIMIT), np.zeros((2, 4, 1)))
     assert np.isfinite(world.observe(after[0])).all()
     assert np.isnan(world.observe(after[1])[1:]).any(axis=1).all()
 

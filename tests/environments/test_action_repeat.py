@@ -9,7 +9,7 @@ import pytest
 from wmel import catalog, testing
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.environment import HasRewardFormula, Recoverable
-from wmel.environments.action_repeat import Repeated
+from wmel.environments.action_repeat import ActionRepeatEnvironment
 from wmel.environments.dmc.environment import DmcEnvironment
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
@@ -63,7 +63,7 @@ def test_all_candidates_are_imagined_in_one_inner_rollout():
             calls.append(actions.shape)
             return super().rollout(states, actions)
 
-    world = Repeated(Counted(CARTPOLE, "cartpole-swingup"), 2)
+    world = ActionRepeatEnvironment(Counted(CARTPOLE, "cartpole-swingup"), 2)
     world.rollout(world.reset(np.zeros(64, int)), drawn(world, 64, 10))
     assert calls == [(64, 20, 1)]
 
