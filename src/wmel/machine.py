@@ -58,6 +58,12 @@ def requirements() -> list[dict[str, Any]]:
     return [_row(requirement) for requirement in requires("wmel") or []]
 
 
+def extra_with(module: str) -> str | None:
+    """The extra of wmel that installs a module; None where none does."""
+    package = module.partition(".")[0].replace("_", "-")  # dm_control is installed by dm-control
+    return next((row["part"] for row in requirements() if row["package"] == package and row["part"] != "core"), None)
+
+
 def _row(requirement: str) -> dict[str, Any]:
     """What a requirement wants, what is installed, and whether that fits."""
     part, package, wanted = _parsed(requirement)

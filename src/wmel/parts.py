@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
-from wmel.errors import BadInput, UnknownPart, WmelError, described, nearest, place_of
+from wmel.errors import BadInput, MissingExtra, UnknownPart, WmelError, described, nearest, place_of
 from wmel.kinds import place_of_definition, refuse_made_part, refuse_other_class
+from wmel.machine import extra_with
 from wmel.settings import (
     Meaning,
     Setting,
@@ -240,6 +241,8 @@ def import_object(target: str) -> Any:
     try:
         home = importlib.import_module(module)
     except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_with(error.name)):
+            raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {described(error)}{place_of(error)}") from error
     try:
         return functools.reduce(getattr, attribute.split("."), home)
