@@ -143,10 +143,9 @@ def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
     name, settings = name_and_settings(given, "metric")
     for chosen in product(*(_values_of(name, key, value) for key, value in settings.items())):
         stated = dict(zip(settings, chosen, strict=True))
-        pairs = ",".join(f"{key}={value}" for key, value in stated.items())
-        is_first = list(stated) == list(METRICS.settings_of(name))[:1]
-        text = next(iter(stated.values())) if is_first else pairs
-        yield f"{name.removesuffix('@')}@{text}" if stated else name
+        is_first = len(stated) == 1 and list(stated) == list(METRICS.settings_of(name))[:1]
+        texts = [str(value) if is_first else f"{key}={value}" for key, value in stated.items()]
+        yield f"{name.removesuffix('@')}@{','.join(texts)}" if texts else name
 
 
 def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:

@@ -54,8 +54,8 @@ def _importable_name(thing: Any) -> str:
         found = None
     if found is not thing:
         raise BadInput(
-            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define a function or a dataclass at "
-            "the top level of a module or notebook"
+            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define it as a function, or as a "
+            "dataclass that is called with a table, at the top level of a module or notebook"
         )
     return target
 
@@ -83,6 +83,13 @@ def parse_model_setting(entry: Mapping[str, Any], key: str, value: Any) -> Any:
     if "object" not in entry:
         return value
     return catalog.MODELS.parse(entry["object"], {key: value})[key]
+
+
+def model_settings(entry: Mapping[str, Any]) -> set[str]:
+    """The settings that the model of an entry takes: those of its trainer, of its checkpoint or of its class."""
+    if "trainer" in entry:
+        return {*catalog.TRAINERS.settings_of(entry["trainer"]), *OF_MODEL}
+    return {*catalog.MODELS.settings_of(entry["object"])} if "object" in entry else {*OF_MODEL}
 
 
 def is_oracle(model: Any) -> bool:

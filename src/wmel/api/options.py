@@ -132,6 +132,11 @@ Trajectories = Annotated[
 ]
 
 
+Preset = Annotated[
+    str | None, Option("Settings of a published run; `paper`: those of the CPG paper.", names=("presets",))
+]
+
+
 class EnvironmentSettings(TypedDict, total=False):
     """Settings of environments that are used so often that they have an option of their own."""
 
@@ -152,9 +157,7 @@ class PlannerSettings(TypedDict, total=False):
     execute: Annotated[
         int | None, Option("Actions executed per plan; the rest starts the next.  [default: the whole plan]", "whole")
     ]
-    preset: Annotated[
-        str | None, Option("Settings of a published run; `paper`: those of the CPG paper.", names=("presets",))
-    ]
+    preset: Preset
 
 
 class ScoringOptions(TypedDict, total=False):
@@ -256,6 +259,7 @@ class StudyOptions(RunnerOptions, total=False):
 
     output: Output
     settings: Settings
+    preset: Preset
     device: Device
     trajectories: Trajectories
 

@@ -10,6 +10,7 @@ from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import Given
 from wmel.api.objects import metric_entry
+from wmel.api.swept import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.contract.criterion import Criterion
@@ -18,7 +19,7 @@ from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
-from wmel.experiments.spec import LABELLED_AS, parse_study, read_study
+from wmel.experiments.spec import LABELLED_AS, parse_study, read_toml
 from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import Changed, Store
 from wmel.reports.document import figure_of
@@ -46,8 +47,9 @@ def study(
 ) -> Result:
     """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
     keep_freed_memory()
-    whole, given = _study(study), Given.of(options["settings"])
-    given.refuse_unused("executor", way_out="write it into the study")
+    given = Given.of(options["settings"])
+    whole = _study(study, given, options["preset"])
+    given.refuse_unused("executor")
     folder = Path(options["output"]) if options["output"] is not None else Path("runs") / _name(study)
     steps = None if options["trajectories"] is None else Path(options["trajectories"])
     how = RunOptions(
@@ -87,19 +89,31 @@ def study(
     )
 
 
-def _study(given: Any) -> Study:
-    if isinstance(given, Study):
-        return given
-    if isinstance(given, Mapping):
-        return _study_of_objects(given)
-    if not isinstance(given, str | Path):
-        raise BadInput(f"a study is a TOML file or a dict, got {given!r}")
-    return study_of(read_study(Path(given)))
+def _study(study: Any, given: Given, preset: str | None) -> Study:
+    """The study of a file or a dict, with the settings and the preset given beside it."""
+    if isinstance(study, Study):
+        if preset is not None or any(given.settings[kind] for kind in given.settings if kind != "executor"):
+            raise BadInput("a Study has its settings; give a file or a dict to change some")
+        return study
+    if isinstance(study, Mapping):
+        return _study_of_objects(_with_preset(study, preset), given)
+    if not isinstance(study, str | Path):
+        raise BadInput(f"a study is a TOML file or a dict, got {study!r}")
+    data, text = read_toml(Path(study))
+    return study_of(parse_study(with_settings(_with_preset(data, preset), given), text, Path(study)))
 
 
-def _study_of_objects(data: Mapping[str, Any]) -> Study:
+def _with_preset(data: Mapping[str, Any], preset: str | None) -> Mapping[str, Any]:
+    if preset is None:
+        return data
+    if data.get("preset") not in (None, preset):
+        raise BadInput(f"preset is given twice, as {data['preset']!r} by the study and as {preset!r}: leave one out")
+    return {**data, "preset": preset}
+
+
+def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
     """The study of a dict, which may hold objects wherever a TOML file has tables."""
-    given, entries = Given.of(None), {**data}
+    entries = {**data}
     for name, kind in LABELLED_AS.items():
         listed = data.get(name)
         if kind == "model" and isinstance(listed, Mapping):
@@ -108,6 +122,7 @@ def _study_of_objects(data: Mapping[str, Any]) -> Study:
             entries[name] = [_study_entry(given, kind, one) for one in listed]
     if isinstance(data.get("metrics"), list | tuple):
         entries["metrics"] = [metric_entry(one) for one in data["metrics"]]
+    entries = with_settings(entries, given)
     executor = data.get("executor")
     if isinstance(executor, str | Mapping | None):
         return study_of(parse_study(entries, objects=given.objects), given.objects)

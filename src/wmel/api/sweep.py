@@ -61,6 +61,8 @@ def sweep(
     given = Given.of_options(options)
     record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
+    if sweep is None and plan_horizons is None and "plan_horizon" in given.settings["planner"]:
+        raise BadInput("a sweep is over plan_horizon, which is given: leave it out, or sweep another setting (--sweep)")
     swept = _all_sweeps(sweep, plan_horizons)
     if any(one.kind == "diagnostic" for one in swept):
         raise BadInput("settings of a diagnostic are swept by `wmel diagnose NAME --sweep`, or by a study")

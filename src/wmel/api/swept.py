@@ -1,11 +1,12 @@
-"""What a verb sweeps: settings with several values each, put into the entries of a study."""
+"""Settings put into the entries of a study: those a verb sweeps, and those given beside a study file."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wmel.api.given import KINDS, Given, has_its_settings
-from wmel.api.objects import parse_model_setting
+from wmel.api.objects import model_settings, parse_model_setting
 from wmel.api.verbs import setting_pairs
 from wmel.errors import BadInput
 from wmel.experiments.keys import BESIDE, check_beside
@@ -69,10 +70,49 @@ def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> N
         entry[one.name] = {"sweep": parsed}
 
 
+def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
+    """A study with the settings given beside it, in every entry whose part has them; they replace those it states."""
+    changed = {**data}
+    for kind, settings in given.settings.items():
+        for name, value in settings.items() if kind in LISTS else ():
+            listed = changed.get(LISTS[kind])
+            tables = [{"name": one} if isinstance(one, str) else one for one in listed or ()]
+            fitting = [place for place, one in enumerate(tables) if _takes(kind, one, name)]
+            if not fitting:
+                known = {known for one in tables for known in _settings_of(kind, one)}
+                raise BadInput(
+                    f"no {kind} of the study has a setting '{name}';{nearest(name, sorted(known), 'it takes')}"
+                )
+            for place in fitting:
+                tables[place] = {**tables[place], name: _value(kind, tables[place], name, value)}
+            changed[LISTS[kind]] = tables
+            given.used.add(kind)
+    return changed
+
+
+def _takes(kind: str, entry: Any, name: str) -> bool:
+    return isinstance(entry, Mapping) and name in {*entry, *_settings_of(kind, entry)}
+
+
+def _settings_of(kind: str, entry: Any) -> set[str]:
+    """The settings that the part of an entry takes; of an entry that is refused later, none."""
+    if not isinstance(entry, Mapping):
+        return set()
+    if kind in ("model", "trainer"):
+        return model_settings(entry)
+    part, registry = entry.get("name"), KINDS[kind]
+    assert registry is not None
+    own = registry.settings_of(part) if isinstance(part, str) and not entry.get("given") else ()
+    return {*own, *BESIDE.get(kind, ())}
+
+
 def _read_sweep(key: str, values: Any) -> Swept:
     kind, dot, name = ("criterion", ".", key) if key == "criterion" else key.partition(".")
     if kind in NOT_SWEPT:
         raise BadInput(f"{key} cannot be swept: {NOT_SWEPT[kind]}")
+    if not dot and kind in (*LISTS, METRIC):
+        several = LISTS.get(kind, "metrics")
+        raise BadInput(f"settings are swept, as {kind}.NAME, and parts are not: a study compares several {several}")
     if not dot or kind not in (*LISTS, METRIC) or not name:
         raise BadInput(
             f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, [*LISTS, METRIC], 'kinds:')}"
@@ -80,12 +120,17 @@ def _read_sweep(key: str, values: Any) -> Swept:
     if not isinstance(values, Iterable):
         raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
     if isinstance(values, str):
-        texts = values.split(";" if ";" in values else ",")
-        values = [text.strip() for text in texts if text.strip()]
+        values = _split(values)
     listed = list(values)
     if not listed:
         raise BadInput(f"a sweep of {key} needs at least one value, got none")
     return Swept(kind, name, listed)
+
+
+def _split(values: str) -> list[str]:
+    """Values as they were typed, separated by `;` or by commas that are in no bracket; brackets hold a list."""
+    found = values.split(";") if ";" in values else re.split(r",(?![^\[]*\])", values)
+    return [text.strip().removeprefix("[").removesuffix("]") for text in found if text.strip()]
 
 
 def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:

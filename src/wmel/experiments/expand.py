@@ -43,7 +43,7 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
     places: dict[tuple[str, str, int], Cell] = {}
     for cell in cells.values():
         if places.setdefault((cell.setting, cell.arm.name, cell.seed), cell) is not cell:
-            raise BadInput(f"two models of the study '{spec.study.name}' are called '{cell.arm.name}'")
+            raise BadInput(f"two arms of the study '{spec.study.name}' are called '{cell.arm.name}': rename one")
     study = spec.study
     return Study(
         study.name,

@@ -98,18 +98,23 @@ SAME_SETTING = {("criterion", "success"): "criterion"}  # aliases
 
 
 def read_study(path: Path) -> StudySpec:
-    """The study of a file; whatever is wrong is said with its place."""
+    """The study of a file; whatever is wrong is named with its place."""
+    data, text = read_toml(path)
+    return parse_study(data, text, path)
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """The tables of a study file, and its text."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the study {path}: {error}") from error
     try:
-        data = tomllib.loads(f"{text}\n")  # a mistake in the last line has a place too
+        return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         words = " ".join(str(error).split())
         twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
         raise BadInput(f"{path} is not TOML: {twice}{words}") from error
-    return parse_study(data, text, path)
 
 
 def parse_study(
@@ -236,8 +241,9 @@ def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
 def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[StudyEntry]:
     if given is None:
         raise BadInput(f"{place_words(path, name)}at least one is needed")
-    if name not in ("models", "criteria") and isinstance(given, list):
-        given = [{"name": one} if isinstance(one, str) else one for one in given]
+    if name != "models" and isinstance(given, list):
+        key = "criterion" if name == "criteria" else "name"
+        given = [{key: one} if isinstance(one, str) else one for one in given]
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadInput(f"{place_words(path, name)}write each as a [[{name}]] table, got {shown(given)}")
     for place, one in enumerate(given):

@@ -25,7 +25,7 @@ class Advice(StrEnum):
 
 PHRASES = {  # of models over several settings, and what is behind the number of settings
     Advice.YES: ("may be planned with", ""),
-    Advice.WEAK: ("may be planned with", ", though the reference is weak"),
+    Advice.WEAK: ("may be planned with", ", where the reference is weak"),
     Advice.NO: ("may not be planned with", ""),
     Advice.UNKNOWN: ("cannot be judged yet", ""),
     Advice.BLIND: ("cannot be judged", " because the oracle itself fails"),
@@ -154,15 +154,16 @@ def answer_of_gaps(gaps: Sequence[JudgedGap], shared: str = "") -> str:
         return "No gap was measured."
     if len(gaps) == 1:
         return gaps[0].sentence
-    models = list(dict.fromkeys(gap.model for gap in gaps))
-    if len(models) > LISTED:
-        text = f"the {len(models)} models {_counted(gaps, 'comparison')}"
+    by_model: dict[str, list[JudgedGap]] = {}
+    for gap in gaps:
+        by_model.setdefault(gap.model, []).append(gap)
+    if len(by_model) > LISTED:
+        text = f"the {len(by_model)} models {_counted(gaps, 'comparison')}"
+    elif len({gap.advice for gap in gaps}) == 1 and len({len(own) for own in by_model.values()}) == 1:
+        settings = len(gaps) // len(by_model)
+        text = f"{_listed(list(by_model))} {_clause(gaps, settings, settings, 'setting')}"
     else:
-        clauses: dict[str, list[str]] = {}
-        for model in models:
-            own = [gap for gap in gaps if gap.model == model]
-            clauses.setdefault(_counted(own, "setting"), []).append(model)
-        text = "; ".join(f"{_listed(those)} {clause}" for clause, those in clauses.items())
+        text = "; ".join(f"{model} {_counted(own, 'setting')}" for model, own in by_model.items())
     return f"{_reconciled(gaps)}: {f'{shared}, ' if shared else ''}{text}."
 
 
@@ -193,21 +194,23 @@ def _counted(gaps: Sequence[JudgedGap], noun: str) -> str:
     for gap in gaps:
         by_advice.setdefault(gap.advice, []).append(gap)
     groups = sorted(by_advice.items(), key=lambda one: -len(one[1]))
-    clauses = []
-    for advice, found in groups:
-        phrase, reason = PHRASES[advice]
-        clauses.append(f"{phrase}{_share(found, gaps, noun)}{reason} ({success_words(found)})")
-    return _listed(clauses)
+    return _listed([_clause(found, len(found), len(gaps), noun) for _, found in groups])
 
 
-def _share(found: Sequence[JudgedGap], gaps: Sequence[JudgedGap], noun: str) -> str:
+def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str) -> str:
+    """What may be done in `count` of `total` settings, with the rates of these gaps; all have one advice."""
+    phrase, reason = PHRASES[gaps[0].advice]
+    return f"{phrase}{_share(gaps[0].advice, count, total, noun)}{reason} ({success_words(gaps)})"
+
+
+def _share(advice: Advice, count: int, total: int, noun: str) -> str:
     """In how many of several settings."""
-    if len(gaps) == 1:
+    if total == 1:
         return ""
-    if len(found) < len(gaps):
-        return f" in {len(found)} of {len(gaps)} {noun}s"
-    alike = ("either of", "any of") if found[0].advice in NEGATIVE else ("both of", "all of")
-    return f" in {alike[len(gaps) > 2]} {len(gaps)} {noun}s"
+    if count < total:
+        return f" in {count} of {total} {noun}s"
+    alike = ("either of", "any of") if advice in NEGATIVE else ("both of", "all of")
+    return f" in {alike[total > 2]} {total} {noun}s"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ def study_document(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> 
         Section("Gaps", [plotted, summary_table(record), *map(Text, shared_limits), sentences]),
         Section("Readings", [*tables, *_figures("reading", read, figure_of("figures:reading_figures", record))]),
         Section("Curves", _figures("curve", swept, figure_of("figures:curves", record))),
-        Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=True),
+        Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=bool(gaps)),
         Section("Arms without an oracle", list(map(_comparison, record.uncompared))),
         Section("Missing cells", [missing_table(record)]),
         Section("Refused", [Points.of(record.refused)]),
