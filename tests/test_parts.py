@@ -1,4 +1,5 @@
 import functools
+import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from wmel import catalog
-from wmel.errors import BadInput, UnknownPart
+from wmel.errors import BadInput, MissingExtra, UnknownPart
 from wmel.parts import (
     Meaning,
     Part,
@@ -63,6 +64,15 @@ def test_foreign_code_that_breaks_at_import_is_one_sentence(tmp_path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(BadInput, match="cannot import 'broken_module:x': RuntimeError: half written"):
         COLOURS.load("broken_module:x")
+
+
+@pytest.mark.parametrize(("package", "extra"), [("torch", "learned"), ("dm_control", "control"), ("plotly", "report")])
+def test_a_missing_package_of_an_extra_names_the_extra(tmp_path, monkeypatch, package, extra):
+    (tmp_path / f"needs_{package}.py").write_text(f"import {package}.anything")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"needs {package}.* 'wmel\[{extra}\]'"):
+        COLOURS.load(f"needs_{package}:x")
 
 
 def test_an_object_is_found_by_its_path():

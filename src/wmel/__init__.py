@@ -84,7 +84,7 @@ __all__ = ["__version__", *_HOMES, *_OTHER_NAMES]  # pyright: ignore[reportUnsup
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("wmel")
+        return importlib.import_module("wmel.machine").wmel_version()
     if name in _OTHER_NAMES:
         home, there = _OTHER_NAMES[name]
         return getattr(importlib.import_module(home), there)

@@ -59,7 +59,23 @@ _version = cache(version)  # every call of `version` reads the package's files
 
 def requirements() -> list[dict[str, Any]]:
     """Each package that wmel and its extras require: the required and installed versions, and whether they agree."""
-    return [_check_requirement(requirement) for requirement in requires("wmel") or []]
+    return [_check_requirement(requirement) for requirement in _requirements_of_wmel()]
+
+
+def wmel_version() -> str:
+    """The installed version; of a source tree that is not installed, `source`."""
+    return _installed_version("wmel") or "source"
+
+
+def _requirements_of_wmel() -> list[str]:
+    """The requirement lines of the package's metadata; none where wmel runs from a source tree."""
+    return [] if _installed_version("wmel") is None else requires("wmel") or []
+
+
+def extra_with(module: str) -> str | None:
+    """The extra of wmel that installs a module; None where none does."""
+    package = module.partition(".")[0].replace("_", "-")  # dm_control is installed by dm-control
+    return next((row["part"] for row in requirements() if row["package"] == package and row["part"] != "core"), None)
 
 
 def _check_requirement(requirement: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from wmel.errors import (
     BadInput,
+    MissingExtra,
     UnknownPart,
     WmelError,
     describe_error,
@@ -20,6 +21,7 @@ from wmel.errors import (
     with_article,
 )
 from wmel.kinds import check_built_part, check_class
+from wmel.machine import extra_with
 from wmel.settings import (
     Meaning,
     Setting,
@@ -237,6 +239,8 @@ def import_object(target: str) -> Any:
     try:
         home = importlib.import_module(module)
     except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_with(error.name)):
+            raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
     try:
         return functools.reduce(getattr, attribute.split("."), home)

@@ -37,12 +37,13 @@ HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in 
 APART = LAYERS[2]  # these never import each other
 RUNNING = {"environments", "models", "planners", "perturbations", "policies", "closed_loop", "training", "experiments"}
 CANNOT_RUN = {"analysis", "reports"}
-GUESTS = {"torch", "mujoco", "dm_control", "ray", "gymnasium", "polars", "scipy", "plotly", "numba", "llvmlite"}
+GUESTS = {"torch", "mujoco", "dm_control", "polars", "scipy", "pandas", "plotly", "numba", "llvmlite"}
 HOSTS = {  # guest -> packages and files that may import it
     "scipy": ("stats/",),
     "mujoco": ("environments/",),
     "dm_control": ("environments/dmc/suite.py",),
     "polars": ("experiments/tables.py", "results.py"),
+    "pandas": ("results.py",),
     "numba": ("models/compiled/",),
     "llvmlite": ("models/compiled/",),
     "plotly": ("reports/",),

@@ -13,7 +13,9 @@ from wmel.cli.main import VERBS, app_for
 QUICK = ("bring-your-own-model", "bring-your-own-environment", "read-a-verdict")  # seconds each
 RUNNABLE = [page for page in PAGES if any(block.language in ("bash", "python") for block in blocks_of(page))]
 NAMING = [*PAGES, *ROOT.glob("*.md"), *(ROOT / name / "README.md" for name in ("models", "results", "benchmarks"))]
-PARAMETERS = [pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.slow, id=page.stem) for page in RUNNABLE]
+PARAMETERS = [
+    pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.slow, id=page.stem) for page in RUNNABLE
+]
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
@@ -41,7 +43,9 @@ def test_commands_too_long_to_run_are_accepted_by_the_command_line(page):
             except typer.Exit:  # --help
                 continue
             except typer.TyperException as error:
-                assert "Missing" in error.format_message(), f"{page.name}: wmel {' '.join(words)}: {error.format_message()}"
+                assert "Missing" in error.format_message(), (
+                    f"{page.name}: wmel {' '.join(words)}: {error.format_message()}"
+                )
 
 
 @pytest.mark.parametrize("page", sorted(set(NAMING)), ids=lambda page: str(page.relative_to(ROOT)))

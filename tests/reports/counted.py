@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
+from wmel.stats.holm import holm
 
 from tests.analysis.tables import table
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
@@ -15,7 +16,6 @@ from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_envelope import ComparedEntry, StudyRecord
 from wmel.reports.study_record import study_record
 from wmel.schema import Run
-from wmel.stats.holm import holm
 from wmel.stats.paired import PairedCounts
 
 ROWS = table(success=[True, False], judged=[True, True], steps=[3, 5], first_success_step=[3, -1])
