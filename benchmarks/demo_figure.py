@@ -43,7 +43,8 @@ def _row(top: int, arm: str, rate: dict, verdict: str) -> str:
         _text(EDGE, top + 18, f"{words}: {rate['value']:.2f}", size=15),
         _text(WIDTH - EDGE, top + 18, verdict, size=11, anchor="end", colour=colour, weight="bold"),
         f'<path d="M{_across(0):.1f} {line}H{_across(1):.1f}" stroke="#dddddd"/>',
-        f'<path d="M{_across(rate["low"]):.1f} {line}H{_across(rate["high"]):.1f}" stroke="{colour}" stroke-width="4"/>',
+        f'<path d="M{_across(rate["low"]):.1f} {line}H{_across(rate["high"]):.1f}" stroke="{colour}" '
+        'stroke-width="4"/>',
         f'<circle cx="{_across(rate["value"]):.1f}" cy="{line}" r="6" fill="{colour}"/>',
     ]
     return "".join(marks)

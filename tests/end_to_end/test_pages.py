@@ -12,8 +12,14 @@ from wmel.cli.main import VERBS, app_for
 
 QUICK = ("bring-your-own-model", "bring-your-own-environment", "read-a-verdict")  # seconds each
 RUNNABLE = [page for page in PAGES if any(block.language in ("bash", "python") for block in blocks_of(page))]
-NAMING = [*PAGES, ROOT / "CONTRIBUTING.md", *(ROOT / name / "README.md" for name in ("models", "results", "benchmarks"))]
-PARAMETERS = [pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.slow, id=page.stem) for page in RUNNABLE]
+NAMING = [
+    *PAGES,
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name / "README.md" for name in ("models", "results", "benchmarks")),
+]
+PARAMETERS = [
+    pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.slow, id=page.stem) for page in RUNNABLE
+]
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
