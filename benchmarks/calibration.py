@@ -9,7 +9,7 @@ from reference_intervals import bonett_price, newcombe, newcombe_paired
 from wmel.analysis.verdict import DELTA, RHO, STRICT_LABELS, TAU, Label, strict_branches
 from wmel.stats.estimate import Bounds
 from wmel.stats.paired import PairedCounts, tango
-from wmel.stats.power import binomial_table, discordant
+from wmel.stats.power import binomial_table, discordant_outcomes
 from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen, wilson_bounds
 
 HUNDREDTHS = np.arange(101)
@@ -141,7 +141,7 @@ def _paired_outcomes(n: int):
     grid |= {(rate + DELTA, rate) for rate in DISCORDANT} | {(rate, rate + DELTA) for rate in DISCORDANT}
     for one, other in sorted(grid):
         if one + other <= 1:
-            likely, mass = discordant(n, one, other), np.zeros((n + 1, n + 1))
+            likely, mass = discordant_outcomes(n, one, other), np.zeros((n + 1, n + 1))
             mass[np.ix_(likely.first, likely.second)] = likely.mass
             yield one, other, mass
 

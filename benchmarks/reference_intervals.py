@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from wmel.stats.estimate import Bounds, checked_counts, two_sided
+from wmel.stats.estimate import Bounds, check_counts, two_sided_z
 from wmel.stats.paired import PairedCounts
 from wmel.stats.proportions import wilson_bounds
 
 
 def newcombe(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:
     """Newcombe: bounds of p_o - p_l for independent arms, Wilson limits squared and added."""
-    first, first_total = checked_counts(s_o, n_o)
-    second, second_total = checked_counts(s_l, n_l)
-    return _squared_and_added(first, first_total, second, second_total, np.zeros(()), two_sided(confidence))
+    first, first_total = check_counts(s_o, n_o)
+    second, second_total = check_counts(s_l, n_l)
+    return _squared_and_added(first, first_total, second, second_total, np.zeros(()), two_sided_z(confidence))
 
 
 def newcombe_paired(pairs: PairedCounts, *, confidence: float = 0.95) -> Bounds:
@@ -21,7 +21,7 @@ def newcombe_paired(pairs: PairedCounts, *, confidence: float = 0.95) -> Bounds:
     corrected = np.where(concord > 0, np.maximum(concord - pairs.n / 2, 0), concord)
     with np.errstate(invalid="ignore", divide="ignore"):
         phi = np.where(margins > 0, corrected / np.sqrt(margins), 0.0)
-    return _squared_and_added(a + b, pairs.n, a + c, pairs.n, phi, two_sided(confidence))
+    return _squared_and_added(a + b, pairs.n, a + c, pairs.n, phi, two_sided_z(confidence))
 
 
 def _squared_and_added(
@@ -39,5 +39,5 @@ def _squared_and_added(
 def bonett_price(pairs: PairedCounts, *, confidence: float = 0.95) -> Bounds:
     """Bonett and Price: bounds of p_o - p_l with one pair of each discordant kind added."""
     b, c = (pairs.oracle_only + 1) / (pairs.n + 2), (pairs.learned_only + 1) / (pairs.n + 2)
-    half = two_sided(confidence) * np.sqrt((b + c - (b - c) ** 2) / (pairs.n + 2))
+    half = two_sided_z(confidence) * np.sqrt((b + c - (b - c) ** 2) / (pairs.n + 2))
     return Bounds(np.maximum(b - c - half, -1), np.minimum(b - c + half, 1))

@@ -11,7 +11,7 @@ import numpy as np
 from wmel.reports.json_envelope import CPGRecord
 from wmel.reports.records import read_record
 from wmel.reports.study_envelope import StudyRecord
-from wmel.stats.estimate import two_sided
+from wmel.stats.estimate import two_sided_z
 from wmel.stats.power import binomial_table
 from wmel.stats.proportions import miettinen_nurminen, score
 from wmel.training.checkpoints import read_card
@@ -133,7 +133,7 @@ GAP = (
 def smallest_seen(rate: float, theirs: int, ours: int) -> float | None:
     """The smallest difference, towards a rate of .5, that so many episodes there and here show with probability .8."""
     one, other = np.arange(theirs + 1.0)[:, None], np.arange(ours + 1.0)
-    shown = np.abs(score(one, np.array(float(theirs)), other, np.array(float(ours)), 0.0)) > two_sided(0.95)
+    shown = np.abs(score(one, np.array(float(theirs)), other, np.array(float(ours)), 0.0)) > two_sided_z(0.95)
     for hundredths in range(1, 100):
         moved = rate + hundredths / 100 * (-1 if rate > 0.5 else 1)
         mass = binomial_table(theirs, rate)[:, None] * binomial_table(ours, moved)

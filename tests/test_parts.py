@@ -197,9 +197,9 @@ def test_values_are_stored_as_the_part_takes_them():
 
 
 def test_a_setting_without_a_default_must_be_given():
-    with pytest.raises(BadInput, match="paint 'crayon' needs the setting 'length', which has no default"):
+    with pytest.raises(BadInput, match="paint 'crayon' requires the setting 'length'"):
         PAINTS.build("crayon", hardness=1.0)
-    with pytest.raises(BadInput, match="paint 'mixed' needs the setting 'parts'"):
+    with pytest.raises(BadInput, match="paint 'mixed' requires the setting 'parts'"):
         PAINTS.build("mixed", "somewhere")
     assert PAINTS.build("mixed", "somewhere", parts=2) == ("somewhere", "red", 2, None)
 
@@ -314,7 +314,7 @@ def test_every_default_of_the_catalogue_is_a_value_that_its_setting_takes(kind):
     for name in registry.built_in:
         for one in registry.settings_of(name).values():
             if not one.is_required:
-                assert one.checked(one.default) == one.default, (name, one.name)
+                assert one.check(one.default) == one.default, (name, one.name)
 
 
 @pytest.mark.parametrize("kind", ["planners", "trainers", "diagnostics"])

@@ -12,9 +12,8 @@ from wmel.analysis.compare import LEVEL, paired_deltas, smallest_drop
 from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
 from wmel.schema import Run
-from wmel.stats.holm import holm
 from wmel.stats.means import paired_t
-from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
+from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, tango
 
 OUTCOMES = some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60)
 

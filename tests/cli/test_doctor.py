@@ -2,7 +2,7 @@ from importlib.metadata import version
 
 import pytest
 
-from wmel.machine import _fits
+from wmel.machine import _satisfies
 
 
 def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):
@@ -32,4 +32,4 @@ def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):
     ],
 )
 def test_a_version_fits_or_not(found, wanted, fits):
-    assert _fits(found, wanted) == fits
+    assert _satisfies(found, wanted) == fits

@@ -57,7 +57,7 @@ def test_equivalence_shows_how_long_an_anytime_run_takes(wmel_command):
         ("--oracle 0.5 --learned 0.3 --n 0", "must be positive, got 0"),
         ("--oracle 0.5 --learned 0.3 --power 1", "power must lie in (0, 1)"),
         ("--oracle 0.5 --learned 0.3 --n 1000000000000000000000000", "up to 100000 episodes per arm"),
-        ("--oracle 0.5 --learned 0.3 --paired --paper", "the documents' interval is for independent arms and a gap"),
+        ("--oracle 0.5 --learned 0.3 --paired --paper", "the CPG paper's interval is for a gap of independent arms"),
         ("--oracle 0.5 --learned 0.5 --equivalence 0.1 --paper", "not for pairs or equivalence"),
     ],
 )

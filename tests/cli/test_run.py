@@ -31,7 +31,9 @@ def test_every_option_is_taken(wmel_command, tmp_path):
     metadata = json.loads((tmp_path / "run.json").read_text())["metadata"]
     expected = {"env": "two_room_toy", "policy": "cem", "episodes": 5, "horizon": 40, "plan_horizon": 12, "seed": 7}
     assert metadata | expected | {"evaluations": 90, "model": "oracle", "execute": 2} == metadata
-    assert (tmp_path / "card.md").read_text().startswith("### Scorecard: `cem`")
+    card = (tmp_path / "card.md").read_text()
+    assert card.startswith("# cem in two_room_toy\n\ncem on oracle in two_room_toy succeeds in ")
+    assert "| success_rate | " in card
 
 
 def test_a_layout_of_ones_own_is_run_and_recorded(wmel_command, tmp_path):

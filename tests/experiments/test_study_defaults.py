@@ -63,12 +63,12 @@ def test_a_preset_given_beside_a_study_fills_in_what_its_tables_leave_out(tmp_pa
     done = wmel.study(study, output=tmp_path / "s", preset="tabular-world-model", quiet=True)
     planner = done.record.comparisons[0].setting.planner
     assert (planner["candidates"], planner["plan_horizon"]) == (200, 20)
-    with pytest.raises(BadInput, match="paper.*tabular-world-model"):
+    with pytest.raises(BadInput, match=r"paper.*tabular-world-model"):
         wmel.study({**study, "preset": "paper"}, preset="tabular-world-model", output=tmp_path / "t")
 
 
 def test_a_setting_that_no_part_of_a_study_has_is_refused_with_the_nearest(tmp_path):
-    with pytest.raises(BadInput, match="elitess.*'elites'"):
+    with pytest.raises(BadInput, match=r"elitess.*'elites'"):
         wmel.study(MAZE, output=tmp_path / "s", settings={"planner.elitess": 3})
     how = {"executor": "processes", "settings": {"executor.workers": 1}}
     assert wmel.study(MAZE, output=tmp_path / "s", quiet=True, **how).exit_code == 0

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.paired import PairedCounts, mcnemar_mid_p, paired_score, tango
+from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, paired_score, tango
 from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen, relative_loss, score
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -38,7 +38,7 @@ PAIRED = {"tango": tango, "newcombe": newcombe_paired, "bonett-price": bonett_pr
         ((15, 30, 16, 30), -0.276, 0.2135),
     ],
 )
-def test_the_documents_intervals_reproduce(counts, low, high):
+def test_published_agresti_caffo_intervals_reproduce(counts, low, high):
     assert agresti_caffo(*counts) == pytest.approx((low, high), abs=6e-4 if round(low, 3) == low else 6e-5)
 
 
@@ -193,7 +193,7 @@ def test_arrays_give_what_single_counts_give():
             assert [low[i, j], high[i, j]] == pytest.approx(alone, abs=1e-9)
 
 
-def test_a_total_loss_is_said_to_be_one():
+def test_the_relative_loss_of_all_success_is_one():
     """+.267 at an oracle rate of .267 is total failure; +.30 at 1 is a loss of 30%."""
     low, high = relative_loss(40, 150, 0, 150)
     assert high == 1 and low > 0.9
@@ -244,3 +244,15 @@ def test_pairs_that_do_not_match_are_refused():
         PairedCounts(0, 0, 0, 0)
     with pytest.raises(BadInput, match="pair counts must be finite numbers"):
         PairedCounts("a", 0, 0, 0)
+
+
+def test_holm_agrees_with_statsmodels():
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    values = np.random.default_rng(0).random(12) ** 3
+    assert holm(values) == pytest.approx(multitest.multipletests(values, method="holm")[1])
+
+
+@pytest.mark.parametrize("values", [[0.1, 1.2], ["a"], [float("nan")], 0.5, None])
+def test_what_is_no_list_of_p_values_is_refused(values):
+    with pytest.raises(BadInput, match="p-values"):
+        holm(values)

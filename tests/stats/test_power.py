@@ -4,9 +4,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.estimate import two_sided
+from wmel.stats.estimate import two_sided_z
 from wmel.stats.paired import paired_score
-from wmel.stats.power import LARGEST, Design, detectable_gap, discordant, independent, required_episodes
+from wmel.stats.power import (
+    MAX_SEARCHED,
+    Design,
+    detectable_gap,
+    discordant_outcomes,
+    episodes_for_half_width,
+    expected_half_width,
+    independent_outcomes,
+    required_episodes,
+)
 from wmel.stats.proportions import agresti_caffo, score
 
 
@@ -14,8 +23,8 @@ from wmel.stats.proportions import agresti_caffo, score
     ("oracle", "learned", "n"),
     [(0.3, 0, 21), (0.27, 0.1, 81), (0.5, 0.3, 94), (0.9, 0.7, 61), (0.9, 0.5, 19), (0.6, 0.5, 392)],
 )
-def test_the_published_numbers_by_the_documents_interval(oracle, learned, n):
-    assert required_episodes(Design(oracle, learned, documents=True)) == n
+def test_the_published_numbers_by_the_interval_of_the_cpg_paper(oracle, learned, n):
+    assert required_episodes(Design(oracle, learned, agresti_caffo=True)) == n
 
 
 @pytest.mark.parametrize(("phi", "n"), [(0, 95), (0.3, 64), (0.5, 47)])
@@ -41,14 +50,17 @@ def test_equivalence_needs_the_published_numbers_to_within_one_episode(rate, n):
 def over_the_whole_grid(design, n):
     """The same power with the rule asked of every outcome."""
     total = np.array(float(n))
-    table = discordant(n, *design.discordant) if design.paired else independent(n, design.oracle, design.learned)
+    outcomes, rates = (independent_outcomes, (design.oracle, design.learned))
+    if design.paired:
+        outcomes, rates = (discordant_outcomes, design.discordant)
+    table = outcomes(n, *rates)
     one, other = table.first[:, None], table.second[None, :]
-    towards, near, far = 1 if design.oracle >= design.learned else -1, two_sided(0.90), two_sided(0.95)
+    towards, near, far = 1 if design.oracle >= design.learned else -1, two_sided_z(0.90), two_sided_z(0.95)
 
     def distance(gap):
         return paired_score(one, other, total, gap) if design.paired else score(one, total, other, total, gap)
 
-    if design.documents:
+    if design.agresti_caffo:
         low, high = agresti_caffo(one, n, other, n)
         decides = low > 0 if towards > 0 else high < 0
     elif design.equivalence is None:
@@ -59,7 +71,7 @@ def over_the_whole_grid(design, n):
     return float(table.mass[decides].sum())
 
 
-KINDS = [{}, {"documents": True}, {"paired": True}, {"equivalence": 0.1}, {"paired": True, "equivalence": 0.25}]
+KINDS = [{}, {"agresti_caffo": True}, {"paired": True}, {"equivalence": 0.1}, {"paired": True, "equivalence": 0.25}]
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,7 +98,7 @@ def test_power_is_what_simulation_gives():
     rng, n = np.random.default_rng(0), 40
     s_o, s_l = rng.binomial(n, 0.6, 40000), rng.binomial(n, 0.3, 40000)
     share = (agresti_caffo(s_o, n, s_l, n).low > 0).mean()
-    assert Design(0.6, 0.3, documents=True).power(n) == pytest.approx(share, abs=4 * (0.25 / 40000) ** 0.5)
+    assert Design(0.6, 0.3, agresti_caffo=True).power(n) == pytest.approx(share, abs=4 * (0.25 / 40000) ** 0.5)
 
 
 def test_paired_power_is_what_simulation_gives():
@@ -124,7 +136,7 @@ def test_unequal_rates_count_as_equal_only_until_the_gap_shows():
 def test_the_search_reaches_its_stated_end():
     """Rates of .53 and .516 need 19,900 or so: beyond the last power of two below 20,000."""
     needed = required_episodes(Design(0.53, 0.516))
-    assert needed is not None and 16_384 < needed <= LARGEST
+    assert needed is not None and 16_384 < needed <= MAX_SEARCHED
 
 
 @pytest.mark.parametrize(("oracle", "phi"), [(0.555, 0.0), (0.5, 0.9), (0.9, -0.1), (1.0, 0.0), (0.005, 0.0)])
@@ -160,3 +172,30 @@ def test_more_episodes_than_can_be_enumerated_are_refused(n):
 def test_designs_that_cannot_be_are_refused(arguments, words):
     with pytest.raises(BadInput, match=words):
         Design(**arguments)
+
+
+@pytest.mark.parametrize(("oracle", "half"), [(0.3, 0.0742), (0.5, 0.0805), (0.7, 0.0742), (0.9, 0.0505)])
+def test_half_widths_of_the_wmel_018_repository_at_150_episodes(oracle, half):
+    assert expected_half_width(oracle, 0, 150) == pytest.approx(half, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("half_width", "needed"), [(0.05, (327, 387, 327, 153)), (0.10, (84, 98, 84, 46)), (0.02, (2021, 2403, 2021, 881))]
+)
+def test_episodes_for_a_half_width_of_the_wmel_018_repository(half_width, needed):
+    assert tuple(episodes_for_half_width(oracle, 0, half_width) for oracle in (0.3, 0.5, 0.7, 0.9)) == needed
+
+
+def test_a_close_pair_needs_765_episodes():
+    assert episodes_for_half_width(0.5, 0.533, 0.05) == 765
+
+
+@pytest.mark.parametrize(("oracle", "learned", "clears"), [(94, 92, False), (94, 78, True), (78, 75, False)])
+def test_which_gaps_clear_zero_at_100_episodes(oracle, learned, clears):
+    assert (agresti_caffo(oracle, 100, learned, 100).low > 0) == clears
+
+
+def test_what_no_budget_reaches():
+    assert episodes_for_half_width(0.5, 0.5, 0.0001) is None
+    with pytest.raises(BadInput, match="half-width"):
+        episodes_for_half_width(0.5, 0.5, 0)

@@ -12,10 +12,9 @@ from wmel.analysis.gap import arm_in_order
 from wmel.errors import BadInput, is_number, require
 from wmel.schema import EpisodeTable, Run
 from wmel.stats.estimate import Estimate
-from wmel.stats.holm import holm
 from wmel.stats.means import paired_t
-from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
-from wmel.stats.power import discordant
+from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, tango
+from wmel.stats.power import discordant_outcomes
 
 LEVEL = 0.05  # at which Holm's mid-p shows a difference
 
@@ -89,9 +88,9 @@ def smallest_drop(outcomes: PairedCounts, tasks: int = 1, power: float = 0.8) ->
     rate_of_a = float((outcomes.both + outcomes.learned_only) / outcomes.n)
 
     def is_enough(hundredths: int) -> bool:
-        likely = discordant(n, min(gained + hundredths / 100, 1.0), gained)
-        shown = likely.leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
-        return likely.chance(np.zeros_like(shown), shown) >= power
+        likely = discordant_outcomes(n, min(gained + hundredths / 100, 1.0), gained)
+        shown = likely.count_leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
+        return likely.probability(np.zeros_like(shown), shown) >= power
 
     most = floor(100 * min(rate_of_a - gained, 1 - 2 * gained) + 1e-9)
     found = 1 + bisect_left(range(1, most + 1), True, key=is_enough)  # a larger drop is shown more often

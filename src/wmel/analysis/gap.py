@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.errors import BadInput, require_whole
 from wmel.schema import EpisodeTable, Run
-from wmel.stats.estimate import Estimate, checked_counts
+from wmel.stats.estimate import Estimate, check_counts
 from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
 from wmel.stats.proportions import agresti_caffo, miettinen_nurminen, relative_loss
 
@@ -180,5 +180,5 @@ def _pair(arm: Any) -> tuple[int, int]:
         raise BadInput(f"an arm is (successes, episodes), a table or a run, got {arm!r}") from None
     require_whole(successes, "an arm's successes", at_least=0)
     require_whole(episodes, "an arm's episodes", at_least=0)
-    checked_counts(successes, episodes)
+    check_counts(successes, episodes)
     return int(successes), int(episodes)

@@ -3,8 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-from wmel.stats.power import LARGEST, LARGEST_SAMPLE, Design, detectable_gap, episodes_for_half_width, required_episodes
-from wmel.stats.sequential import expected_rounds
+from wmel.stats.power import (
+    MAX_FOR_WIDTH,
+    MAX_SEARCHED,
+    Design,
+    detectable_gap,
+    episodes_for_half_width,
+    required_episodes,
+)
+from wmel.stats.sequential import expected_stop
 
 
 def needs(
@@ -25,30 +32,30 @@ def needs(
     if half_width is not None:
         needed = episodes_for_half_width(design.oracle, design.learned, half_width)
         note = "at exactly these rates, agresti-caffo"
-        rows.append(_row(f"episodes per arm for +-{half_width:g}", needed, note, f"none up to {LARGEST_SAMPLE}"))
+        rows.append(_row(f"episodes per arm for +-{half_width:g}", needed, note, f"none up to {MAX_FOR_WIDTH}"))
     anytime = {"pairs until an anytime run stops": False, "the same, given up when futile": True}
     for question, futility in anytime.items():
-        run = expected_rounds(replace(design, paired=True), futility=futility)
+        run = expected_stop(replace(design, paired=True), futility=futility)
         shares = f"a gap in {run.gap:.0%}, equivalence in {run.equivalence:.0%}"
-        rows.append(_row(question, run.mean, f"mean, stopping at 150; decides for {shares}"))
+        rows.append(_row(question, run.mean_pairs, f"mean, stopping at 150; decides for {shares}"))
     return rows
 
 
 def _episodes(design: Design, power: float, paper_first: bool) -> list[dict[str, Any]]:
-    """The n per arm, and the same by the documents' interval where it applies or is asked for."""
+    """The n per arm, and the same by the CPG paper's interval where it applies or is asked for."""
     aim = "a gap" if design.equivalence is None else f"equivalence within {design.equivalence:g}"
     designs = {f"episodes per arm for {aim}": design}
     if paper_first or (design.equivalence is None and not design.paired):
-        designs["the same by the documents' interval"] = replace(design, documents=True)
+        designs["the same by the CPG paper's interval"] = replace(design, agresti_caffo=True)
     rows = []
     for question, one in designs.items():
         note = f"{power:.0%} sure, {_interval(one)}"
-        rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {LARGEST}"))
+        rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {MAX_SEARCHED}"))
     return rows[::-1] if paper_first else rows
 
 
 def _interval(design: Design) -> str:
-    if design.documents:
+    if design.agresti_caffo:
         return "agresti-caffo"
     return "tango" if design.paired else "miettinen-nurminen"
 

@@ -9,7 +9,7 @@ import numpy as np
 from wmel.analysis.gap import CPGResult
 from wmel.errors import BadInput
 from wmel.stats.estimate import Bounds, Estimate
-from wmel.stats.power import LARGEST, Design, required_episodes
+from wmel.stats.power import MAX_SEARCHED, Design, required_episodes
 from wmel.stats.proportions import clopper_pearson
 from wmel.stats.sequential import anytime_decision, confidence_sequence
 
@@ -72,7 +72,7 @@ def with_enough_episodes(verdict: Verdict, designs: list[Design], otherwise: str
     n = required_episodes(*designs) if designs else None
     advice = f"about {n} episodes per arm would decide {IF_AS_SEEN}"
     if n is None:
-        advice = f"no n decides: none up to {LARGEST} does {IF_AS_SEEN}; {otherwise}"
+        advice = f"no n decides: none up to {MAX_SEARCHED} does {IF_AS_SEEN}; {otherwise}"
     return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)
 
 
@@ -134,7 +134,7 @@ def _designs_as_seen(result: CPGResult) -> list[Design]:
 
 
 def paper_verdict(result: CPGResult) -> Verdict:
-    """The label by the documents' rule."""
+    """The label by the rule of the CPG paper."""
     interval, rates = result.agresti_caffo, (result.oracle_success_rate, result.learned_success_rate)
     assert interval.low is not None and interval.high is not None
     label, reason = Label.INCONCLUSIVE, f"the interval {shown(interval)} holds 0"
@@ -146,7 +146,7 @@ def paper_verdict(result: CPGResult) -> Verdict:
         label, reason = Label.PLANNER_BOTTLENECK, f"both observed rates are at most {TAU:g}"
     elif min(rates) >= 1 - TAU:
         label, reason = Label.AS_GOOD, f"both observed rates are at least {1 - TAU:g}"
-    designs = [Design(*rates, documents=True)] if rates[0] != rates[1] else []
+    designs = [Design(*rates, agresti_caffo=True)] if rates[0] != rates[1] else []
     verdict = Verdict(label, "paper", {"tau": TAU}, interval, reason)
     return with_enough_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
-from wmel.errors import BadInput, is_number, needing
+from wmel.errors import BadInput, is_number, requires_package
 from wmel.reports.any_record import FILES
 from wmel.reports.document import figure_of, plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
@@ -28,21 +28,21 @@ def esnr_toy(
 
     With OUTPUT, toy.html, toy.md and toy.json are written there.
     """
-    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
-        from wmel.diagnostics.ceiling_bounce.panel import STEPS, check, panel
+    with requires_package("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+        from wmel.diagnostics.ceiling_bounce.panel import STEPS, check_launch, measure_panel
     with plotly_needed():
         import wmel.reports.toy_figures  # noqa: F401  # before anything is measured
     launches = [float(speed) if is_number(speed) else speed for speed in speeds]
     if not launches or len(set(launches)) < len(launches):
         raise BadInput(f"speeds must be one or more numbers, all different, got {launches}")
     for speed in launches:
-        check(speed, seeds)
+        check_launch(speed, seeds)
     names = {"page": "toy.html", "markdown": "toy.md", "record": FILES["toy"]}
     files = {} if output is None else {kind: Path(output) / name for kind, name in names.items()}
     check_outputs(*files.values())
     with listener_for("", quiet=quiet) as listener:
         listener.begin("ceiling bounce", STEPS * len(launches), "steps")
-        panels = [panel(speed, seeds, progress=listener.advance) for speed in launches]
+        panels = [measure_panel(speed, seeds, progress=listener.advance) for speed in launches]
     result = _result(panels)
     if files:
         write_record(files.pop("record"), result.record)
@@ -54,7 +54,7 @@ def esnr_toy(
 
 def recorded_result(record: ToyRecord) -> Result:
     """The result from its record."""
-    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+    with requires_package("torch", "the ceiling bounce needs torch: install wmel[learned]"):
         from wmel.reports.toy_record import recorded_panels
     return _result(recorded_panels(record))
 

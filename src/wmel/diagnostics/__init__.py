@@ -1,1 +1,1 @@
-"""Questions asked of a model alone."""
+"""Diagnostics: measurements of a model on its own, without control in closed loop."""

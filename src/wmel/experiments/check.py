@@ -9,15 +9,15 @@ import numpy as np
 
 from wmel.arrays import as_like, to_numpy
 from wmel.closed_loop.run import episode_seeds
-from wmel.closed_loop.steps import check_moment, check_quantities, check_rows
+from wmel.closed_loop.steps import check_pending_step, check_quantities, check_rows
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
-from wmel.contract.criterion import Criterion, held, stop_rule
+from wmel.contract.criterion import Criterion, is_met, stop_rule
 from wmel.contract.environment import Finite
-from wmel.contract.perturbation import Delivery, Moment
+from wmel.contract.perturbation import Delivery, PendingStep
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.world_model import RollsOut
+from wmel.contract.world_model import HasRollout
 from wmel.control_suite import WITH_LEVELS
-from wmel.errors import BadDecision, BadInput, WmelError, described, place_of, place_of_code
+from wmel.errors import BadDecision, BadInput, WmelError, describe_error, locate_code, locate_error
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -28,10 +28,10 @@ from wmel.experiments.build import (
     check_checkpoint,
     kind_of,
 )
+from wmel.kinds import implements
 from wmel.models.callable_model import CallableModel, adapted_model
 from wmel.models.imagine import model_input
-from wmel.parts import able
-from wmel.perturbations.window import delivered, sensed, struck
+from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step
 from wmel.randomness import Streams
 from wmel.schema import PLANNING
 
@@ -122,9 +122,9 @@ def _refuse_with_place(where: str, work: Callable[[], Any]) -> None:
     except WmelError as error:
         raise type(error)(f"{where}: {error}") from error
     except (Exception, SystemExit) as error:
-        if not place_of(error) and not isinstance(error, SystemExit):
+        if not locate_error(error) and not isinstance(error, SystemExit):
             raise
-        raise BadInput(f"{where}: {described(error)}{place_of(error)}") from error
+        raise BadInput(f"{where}: {describe_error(error)}{locate_error(error)}") from error
 
 
 def _check(cell: Cell, paths: ModelPaths, tried: _Tried, *, needs_criterion: bool) -> None:
@@ -181,8 +181,8 @@ def _attempt(part: Any, method: str, kind: str, work: Callable[[], Any]) -> Any:
     except (Exception, SystemExit) as error:
         if isinstance(error, BadInput):
             raise
-        place = place_of(error) or place_of_code(getattr(type(part), method, None))
-        raise BadInput(f"its {kind} breaks in {method}: {described(error)}{place}") from error
+        place = locate_error(error) or locate_code(getattr(type(part), method, None))
+        raise BadInput(f"its {kind} breaks in {method}: {describe_error(error)}{place}") from error
 
 
 def _try_world(world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
@@ -198,28 +198,28 @@ def _try_world(world: Any, perturbation: Any, criterion: Criterion | None, seeds
     observations = attempt("observe", states, rows="observations")
     attempt("goals", states, rows="goals")
     if perturbation is not None:
-        moment = Moment(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
-        _try_strike(world, perturbation, moment, observations, seeds)
+        pending = PendingStep(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
+        _try_strike(world, perturbation, pending, observations, seeds)
     values = space.as_values(actions)
     after = attempt("step", states, values, rows="states")
     quantities = _attempt(
         world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
     )
     if criterion is not None:
-        held(criterion, quantities)
+        is_met(criterion, quantities)
 
 
-def _try_strike(world: Any, perturbation: Any, moment: Moment, observations: np.ndarray, seeds: np.ndarray) -> None:
+def _try_strike(world: Any, perturbation: Any, pending: PendingStep, seen: np.ndarray, seeds: np.ndarray) -> None:
     """All that a perturbation does at its step."""
-    space, since, streams = world.spec.actions, moment.since, Streams(seeds, np.zeros(1, np.int64))
+    space, since, streams = world.spec.actions, pending.since, Streams(seeds, np.zeros(1, np.int64))
 
     def attempt(method: str, work: Callable[[], Any]) -> Any:
         return _attempt(perturbation, method, "perturbation", work)
 
     carried = attempt("carry", lambda: perturbation.carry(world, 1))
-    attempt("sense", lambda: sensed(perturbation, observations, since, streams))
-    attempt("strike", lambda: check_moment(struck(perturbation, world, moment, streams), space, 1))
-    attempt("deliver", lambda: delivered(perturbation, world, Delivery(moment.queue[:, 0], since, carried)))
+    attempt("sense", lambda: perturb_observations(perturbation, seen, since, streams))
+    attempt("strike", lambda: check_pending_step(perturb_step(perturbation, world, pending, streams), space, 1))
+    attempt("deliver", lambda: perturb_actions(perturbation, world, Delivery(pending.queue[:, 0], since, carried)))
 
 
 def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
@@ -232,7 +232,7 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
     except (Exception, SystemExit) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"it breaks when it is read: {described(error)}{_place(error, model, world)}") from error
+        raise BadInput(f"it breaks when it is read: {describe_error(error)}{_place(error, model, world)}") from error
     if wrong is not None:
         place = _place(None, model, world)
         raise BadInput(f"its model cannot be read: {wrong} returns a wrong shape or a number that is not finite{place}")
@@ -245,10 +245,10 @@ def _try_one_plan(policy: Any, model: Any, world: Any, seeds: np.ndarray, horizo
         memory = policy.observe(percept, None)
         decision = policy.act(percept, memory, Streams(seeds, np.zeros(len(seeds), np.int64)))
         if not isinstance(decision, Decision):
-            place = place_of_code(type(policy).act)
+            place = locate_code(type(policy).act)
             raise BadDecision(f"act must return a Decision, got a {type(decision).__name__}{place}")
     except (Exception, SystemExit) as error:
-        reason = f"{described(error)}{_place(error, model, world)}"
+        reason = f"{describe_error(error)}{_place(error, model, world)}"
         raise BadInput(f"it breaks at its first decision: {reason}") from error
     if decision.errors:
         reason = f"{next(iter(decision.errors.values()))}{_place(None, model, world)}"
@@ -265,17 +265,17 @@ def _percept(world: Any, seeds: np.ndarray, horizon: int | None = None) -> Perce
 
 def _place(error: BaseException | None, model: Any, world: Any) -> str:
     """Where the user's code broke, or else where the method is written that returned something unusable."""
-    here = "" if error is None else place_of(error)
+    here = "" if error is None else locate_error(error)
     if here or model is None or isinstance(error, BadDecision):  # which says by itself where it is from
         return here
     try:
         way, adapted = adapted_model(model)
         if isinstance(adapted, CallableModel):
-            return place_of_code(adapted.dynamics) or place_of_code(type(adapted.dynamics))
+            return locate_code(adapted.dynamics) or locate_code(type(adapted.dynamics))
         method = (_unusable(adapted, world) or "step") if way == "batched" else "rollout"
-        return place_of_code(getattr(type(adapted), method))
+        return locate_code(getattr(type(adapted), method))
     except Exception:
-        return place_of_code(model if isinstance(model, type) else type(model))
+        return locate_code(model if isinstance(model, type) else type(model))
 
 
 def _unusable(model: Any, world: Any) -> str | None:
@@ -290,7 +290,7 @@ def _unusable(model: Any, world: Any) -> str | None:
         return "encode"
     actions = np.zeros((1, 1, space.width), space.dtype)
     inputs = as_like(model_input(model, space, actions, space.as_values(actions)), latents)
-    if able(model, RollsOut):
+    if implements(model, HasRollout):
         way, wrong = "rollout", is_wrong(model.rollout(latents, inputs), (1, 2, latents.shape[1]))
     else:
         way, wrong = "step", is_wrong(model.step(latents, inputs[:, 0]), latents.shape)

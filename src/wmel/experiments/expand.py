@@ -9,12 +9,12 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
-from wmel.contract.trainer import CountsProgress
+from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
 from wmel.experiments.spec import MOST, SEED, StudyEntry, StudySpec, arm_name
-from wmel.parts import able
+from wmel.kinds import implements
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,4 +223,4 @@ def _checkpoints(recipe: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
     name, settings = catalog.name_and_settings(recipe, "trainer")
     trainer = catalog.TRAINERS.build(name, **settings)
     kept = trainer.checkpoint_updates
-    return trainer.counts_in() if able(trainer, CountsProgress) else "updates", kept
+    return trainer.counts_in() if implements(trainer, HasProgressUnit) else "updates", kept

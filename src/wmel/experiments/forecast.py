@@ -20,7 +20,7 @@ from wmel.experiments.build import (
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
 from wmel.experiments.store import Changed, Store, changed_cells, changed_readings, missing_blocks
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 
 FEW, MORE = 2, 8  # episodes tried
 STEPS, PATIENCE = 30, 1.0  # steps of them tried first; seconds that whole episodes may take to be tried as well
@@ -51,7 +51,7 @@ def forecast(
 ) -> Forecast:
     """Try every kind of cell that is not stored, the models untrained; times add up, and are shared by workers."""
     unread = [one for one in readings if store.reading(one) is None]
-    with nullcontext() if workers is None else limited_to(1):  # as many threads as it will have
+    with nullcontext() if workers is None else limit_threads(1):  # as many threads as it will have
         found = _forecast(cells, unread, store, paths, block, workers or 1, say)
     each = _reading_seconds(store, readings)
     timed = [each[one.diagnostic["name"]] for one in unread if one.diagnostic["name"] in each]

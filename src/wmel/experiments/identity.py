@@ -13,7 +13,7 @@ from hashlib import sha256
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from wmel.errors import BadInput, described, is_users_file
+from wmel.errors import BadInput, describe_error, is_user_code
 from wmel.experiments.executors import Failure
 
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -34,7 +34,7 @@ def _hash_or_reason(thing: Any) -> tuple[str | None, str]:
     try:
         first, second = _hash(thing), _hash(thing)
     except Exception as error:
-        return None, described(error)
+        return None, describe_error(error)
     return (first, "") if first == second else (None, "it is not pickled to the same bytes twice")
 
 
@@ -51,7 +51,7 @@ def _packed(name: str, thing: Any) -> bytes:
     try:
         return pickle.dumps(thing)
     except Exception as error:
-        raise BadInput(_words(name, described(error))) from error
+        raise BadInput(_words(name, describe_error(error))) from error
 
 
 def _unpack(job: tuple[str, bytes]) -> None:
@@ -112,11 +112,11 @@ class _Pickler(pickle.Pickler):
 
 def _is_users_code(thing: Any) -> bool:
     if isinstance(thing, FunctionType):
-        return is_users_file(thing.__code__.co_filename)
+        return is_user_code(thing.__code__.co_filename)
     if not isinstance(thing, type):
         return False
     module = sys.modules.get(thing.__module__)
-    return thing.__module__ == "__main__" or module is None or is_users_file(getattr(module, "__file__", None))
+    return thing.__module__ == "__main__" or module is None or is_user_code(getattr(module, "__file__", None))
 
 
 def _class_data(kind: type) -> tuple[Any, ...]:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wmel.errors import nearest
+from wmel.errors import suggest_name, with_article
 from wmel.experiments.keys import Keys, PartKeys, StudyKeys
 from wmel.experiments.model_keys import ModelKeys
-from wmel.parts import with_article
 
 WORDS = {  # kind of mistake -> what a value must be
     "int_type": "a whole number",
@@ -47,9 +46,11 @@ def refusal(kind: type[Keys], error: Mapping[str, Any], path: Path | None, place
     at = file + (f"{place}: " if path is not None and place else "")
     if error["type"] == "extra_forbidden":
         known = [*kind.model_fields, *(lists if kind is StudyKeys else ())]
-        return f"{at}{table} has no key '{keys[-1]}';{nearest(keys[-1], known)}"
+        return f"{at}{table} has no key '{keys[-1]}';{suggest_name(keys[-1], known)}"
     if error["type"] == "missing":
-        names = f";{nearest('', kind.registry.parts)}" if issubclass(kind, PartKeys) and kind is not ModelKeys else ""
+        names = (
+            f";{suggest_name('', kind.registry.parts)}" if issubclass(kind, PartKeys) and kind is not ModelKeys else ""
+        )
         return f"{at}{table} needs a {keys[-1]}{names}"
     if error["type"] == "value_error":
         place = ".".join([*([place] if path is not None and place else []), *keys])

@@ -1,4 +1,4 @@
-"""The record of ESNR readings, of one call or of several whose models were asked at the same states."""
+"""The record of ESNR readings of several models at the same states."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.cell import ORACLE
-from wmel.diagnostics.esnr.readings import Readings, readings_data
 from wmel.errors import BadInput
-from wmel.machine import versions_in_use
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.records import stamp
@@ -17,13 +15,8 @@ from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
 
 
-def esnr_record(readings: Readings, environment: str) -> EsnrRecord:
-    """The record of everything that was read."""
-    return EsnrRecord(**stamp(), kind="esnr", **readings_data(readings, environment), versions=versions_in_use())
-
-
 def joined_esnr_record(parts: Sequence[Mapping[str, Any]], versions: Mapping[str, str]) -> EsnrRecord:
-    """The record of models that were read one by one, each with the oracle beside it."""
+    """The record of models that were read one by one, each together with the oracle."""
     first = parts[0]
     for part in parts[1:]:
         for name in ("environment", "objective", "source", "states"):
@@ -64,5 +57,5 @@ def _difference(a: EsnrEntry, b: EsnrEntry, episodes: np.ndarray) -> Estimate:
     gaps = np.array(a.per_state, float) - np.array(b.per_state, float)
     there = np.isfinite(gaps)
     if not there.any():
-        return Estimate.undefined("no observation has a ratio under both")
+        return Estimate.undefined("no observation has a ratio for both models")
     return cluster_bootstrap(gaps[there], there[there], episodes[there])

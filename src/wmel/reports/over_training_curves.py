@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.over_training import Correlation, CurveShape, Pairs, TrainingCurve, correlation, u_shape
-from wmel.diagnostics.esnr.result import MOST_BROKEN
+from wmel.diagnostics.esnr.result import MAX_BROKEN
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 
@@ -62,7 +62,7 @@ class Beside:
 
 def is_dead(one: EsnrEntry) -> bool:
     """Every gradient is zero: an ESNR of 0, and not an unknown one."""
-    return one.dead_share == 1 and one.broken_share <= MOST_BROKEN
+    return one.dead_share == 1 and one.broken_share <= MAX_BROKEN
 
 
 def columns_of(trainings: Sequence[TrainingReadings]) -> list[str]:

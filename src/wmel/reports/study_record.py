@@ -18,7 +18,7 @@ from wmel.reports.study_envelope import (
     StudyRecord,
 )
 from wmel.schema import Run
-from wmel.stats.holm import holm
+from wmel.stats.paired import holm
 
 
 def study_record(

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wmel.diagnostics.ceiling_bounce.estimators import SIGMA
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, Panel, PanelReading
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.esnr_envelope import EstimatorEntry, PanelEntry, ToyRecord

@@ -1,4 +1,4 @@
-"""The bootstrap of a ratio of sums over clusters: means, pooled ratios and differences of either."""
+"""Bootstrap interval of a ratio of sums over clusters: of means, pooled ratios, and differences of either."""
 
 import math
 from typing import Literal
@@ -10,11 +10,11 @@ from wmel.errors import BadInput, require_share
 from wmel.stats.estimate import Estimate
 
 RESAMPLES = 4000
-FEWEST = 3  # clusters: two have one way to differ
-LARGEST = 200.0  # of an exponent: past that a bound says nothing more
+MIN_CLUSTERS = 3  # two clusters can differ in one way only
+MAX_EXPONENT = 200.0  # a bound beyond exp(200) times the value says nothing more
 Scale = Literal["plain", "log", "bounded"]
-AT_ONCE = 1 << 22  # numbers drawn
-SEED = 20_240_229  # any: an interval is the same whenever it is worked out
+NUMBERS_PER_CHUNK = 1 << 22
+SEED = 20_240_229  # fixed, so that the same data always have the same interval
 
 
 def cluster_bootstrap(
@@ -25,12 +25,12 @@ def cluster_bootstrap(
     confidence: float = 0.95,
     scale: Scale = "plain",
 ) -> Estimate:
-    """sum(numerators [n]) / sum(denominators [n]) with whole clusters [n] drawn again.
+    """sum(numerators [n]) / sum(denominators [n]) with an interval; whole clusters [n] are resampled.
 
-    Studentised (Efron and Tibshirani 1993, chapter 12): plain percentiles cover too little where a few clusters are far
-    above the rest, as signal-to-noise ratios are. `log` works on the logarithm, so that what cannot be negative has no
-    negative bound, unless the draws are not all positive. `bounded`, for numbers such as cosines: percentiles, spread
-    to make up for few clusters as Student's t does (Hesterberg 2015).
+    The interval is studentised (Efron and Tibshirani 1993, chapter 12). Plain percentiles cover too little where a few
+    clusters are far above the rest, as signal-to-noise ratios are. `log` works on the logarithm, so that a positive
+    quantity has positive bounds; it falls back to `plain` if a resampled ratio is not positive. `bounded`, for numbers
+    such as cosines, uses percentiles, widened for few clusters as Student's t is (Hesterberg 2015).
     """
     require_share(confidence, "confidence")
     numerators, denominators = np.asarray(numerators, float), np.asarray(denominators, float)
@@ -41,12 +41,14 @@ def cluster_bootstrap(
     names, place = np.unique(clusters, return_inverse=True)
     count, total = len(names), denominators.sum()
     if total <= 0:
-        return Estimate.undefined("nothing to divide by")
+        return Estimate.undefined("the sum to divide by is not positive")
     above, below = (np.bincount(place, array, count) for array in (numerators, denominators))
     value = float(above.sum() / total)
-    if count < FEWEST:
-        return Estimate(value, n=count, method=f"fewer than {FEWEST} clusters have no interval")
-    sums, tops, squares, products, weights = _drawn(np.stack([below, above, above**2, above * below, below**2]))
+    if count < MIN_CLUSTERS:
+        return Estimate(value, n=count, method=f"fewer than {MIN_CLUSTERS} clusters have no interval")
+    sums, tops, squares, products, weights = _resampled_sums(
+        np.stack([below, above, above**2, above * below, below**2])
+    )
     values = tops / sums
     tail = (1 - confidence) / 2
     if scale == "bounded":
@@ -61,17 +63,17 @@ def cluster_bootstrap(
     values, errors = values[spread], errors[spread]
     if scale == "log" and value > 0 and (values > 0).all():
         far, near = np.quantile((np.log(values) - np.log(value)) / (errors / values), [1 - tail, tail])
-        low, high = (float(value * np.exp(min(-end * error / value, LARGEST))) for end in (far, near))
+        low, high = (float(value * np.exp(min(-end * error / value, MAX_EXPONENT))) for end in (far, near))
         return Estimate(value, low, high, count, f"bootstrap-t of the logarithm over {count} clusters")
     far, near = np.quantile((values - value) / errors, [1 - tail, tail])
     low, high = float(value - far * error), float(value - near * error)
     return Estimate(value, low, high, count, f"bootstrap-t over {count} clusters")
 
 
-def _drawn(numbers: np.ndarray) -> np.ndarray:
-    """Sums [k,R] of numbers [k,clusters] over clusters drawn with replacement; draws without weight are left out."""
+def _resampled_sums(numbers: np.ndarray) -> np.ndarray:
+    """Sums [k,R] of numbers [k,clusters] over clusters sampled with replacement; samples of no weight are left out."""
     count, generator = numbers.shape[1], np.random.default_rng(SEED)
-    size = max(1, AT_ONCE // count)
+    size = max(1, NUMBERS_PER_CHUNK // count)
     parts = [
         numbers @ generator.multinomial(count, np.full(count, 1 / count), min(size, RESAMPLES - start)).T
         for start in range(0, RESAMPLES, size)

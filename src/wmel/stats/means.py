@@ -1,4 +1,4 @@
-"""Differences of means with t intervals, and pooling over seeds."""
+"""Differences of means with t intervals, and the claims that pool retrained seeds."""
 
 import math
 from collections.abc import Sequence
@@ -11,41 +11,41 @@ from wmel.stats.estimate import Estimate, finite_numbers
 
 
 def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
-    """Mean of oracle - learned over pairs [n] in one order of seeds."""
-    one, other = _checked(oracle), _checked(learned)
+    """Mean of oracle - learned over pairs [n]; both lists are in the same order of episode seeds."""
+    one, other = _to_returns(oracle), _to_returns(learned)
     if len(one) != len(other):
         raise BadInput(f"paired returns need as many values each, got {len(one)} and {len(other)}")
     gaps = one - other
     error = gaps.std(ddof=1) / math.sqrt(len(gaps))
-    return _interval(float(gaps.mean()), float(error), len(gaps) - 1, confidence, len(gaps), "paired t")
+    return _t_interval(float(gaps.mean()), float(error), len(gaps) - 1, confidence, len(gaps), "paired t")
 
 
 def welch(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
-    """Mean of oracle less mean of learned for independent arms of unequal spread."""
-    one, other = _checked(oracle), _checked(learned)
+    """Mean of oracle minus mean of learned, for independent arms of unequal variance."""
+    one, other = _to_returns(oracle), _to_returns(learned)
     parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
     total = sum(parts)
     degrees = len(one) + len(other) - 2
     if total > 0:
         degrees = total**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1))
     gap = float(one.mean() - other.mean())
-    return _interval(gap, math.sqrt(total), degrees, confidence, len(one) + len(other), "welch t")
+    return _t_interval(gap, math.sqrt(total), degrees, confidence, len(one) + len(other), "welch t")
 
 
 def t_quantile(degrees: float, confidence: float) -> float:
-    """The t of a two-sided interval."""
+    """The quantile of Student's t for a two-sided interval."""
     require_share(confidence, "confidence")
-    from scipy.special import stdtrit  # a quarter of a second of import
+    from scipy.special import stdtrit  # imported late: it takes a quarter of a second
 
     return float(stdtrit(degrees, 0.5 + confidence / 2))
 
 
-def _interval(gap: float, error: float, degrees: float, confidence: float, n: int, method: str) -> Estimate:
+def _t_interval(gap: float, error: float, degrees: float, confidence: float, n: int, method: str) -> Estimate:
     half = t_quantile(degrees, confidence) * error
     return Estimate(gap, gap - half, gap + half, n, method)
 
 
-def _checked(values: object) -> np.ndarray:
+def _to_returns(values: object) -> np.ndarray:
     array = finite_numbers(values, "returns (they exist only under stop = horizon)")
     if array.ndim != 1 or array.size < 2:
         raise BadInput(f"a difference of means needs at least two values per arm, got {array.size}")
@@ -53,9 +53,9 @@ def _checked(values: object) -> np.ndarray:
 
 
 def recipe_interval(gaps: object, episodes: Estimate, *, confidence: float = 0.95) -> Estimate:
-    """The gap of a training recipe from one gap per retrained seed [K] and the pooled estimate of their episodes.
+    """The gap of a training recipe: one gap per retrained seed [K], and the pooled estimate over their episodes.
 
-    The interval is the wider of the episodes' own and t over seeds about the pooled gap.
+    The interval is the wider of two around the pooled gap: that of the episodes, and t over the seeds.
     """
     per_seed = finite_numbers(gaps, "the gaps of seeds")
     if per_seed.ndim != 1 or per_seed.size < 2:
@@ -69,7 +69,7 @@ def recipe_interval(gaps: object, episodes: Estimate, *, confidence: float = 0.9
 
 
 def check_equal_shares(oracle: Sequence[int], learned: Sequence[int]) -> None:
-    """Refuse to pool strata whose share of episodes differs between the arms: the pooled gap would be their mix."""
+    """Raises BadInput if a stratum has another share of the episodes in one arm: a pooled gap would mix them."""
     one, other = (finite_numbers(counts, "episodes per stratum") for counts in (oracle, learned))
     if one.ndim != 1 or one.shape != other.shape or one.size == 0:
         raise BadInput(f"both arms need the same strata, got {one.size} and {other.size}")

@@ -1,17 +1,17 @@
-"""Two arms on the same seeds: counts of pairs, Tango's score interval and McNemar's test."""
+"""Two arms on the same seeds: counts of pairs, Tango's score interval, McNemar's test, Holm's correction of tests."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from wmel.errors import BadInput
-from wmel.stats.estimate import Bounds, finite_numbers, two_sided
-from wmel.stats.numerics import crossing
+from wmel.stats.estimate import Bounds, finite_numbers, two_sided_z
+from wmel.stats.numerics import invert_score
 
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
-    """How many pairs both arms solve, only one of them, or neither; numbers or arrays of one shape."""
+    """How many pairs are solved by both arms, by one of them only, and by neither; numbers or arrays of one shape."""
 
     both: np.ndarray
     oracle_only: np.ndarray
@@ -46,7 +46,7 @@ class PairedCounts:
 
     @property
     def phi(self) -> np.ndarray:
-        """Correlation within a pair; 0 where an arm always does the same."""
+        """Correlation of the two outcomes of a pair; 0 where an arm always has the same outcome."""
         oracle, learned = self.both + self.oracle_only, self.both + self.learned_only
         spread = np.sqrt(oracle * (self.n - oracle) * learned * (self.n - learned))
         shared = self.both * self.neither - self.oracle_only * self.learned_only
@@ -54,17 +54,9 @@ class PairedCounts:
 
 
 def tango(pairs: PairedCounts, *, confidence: float = 0.95) -> Bounds:
-    """Bounds of p_o - p_l: the differences a paired score test does not reject, always inside [-1, 1]."""
-    z, b, c, n = two_sided(confidence), pairs.oracle_only, pairs.learned_only, pairs.n
-    gap = np.asarray((b - c) / n)
-
-    def accepted(difference: np.ndarray) -> np.ndarray:
-        return z - np.abs(paired_score(b, c, n, difference))
-
-    return Bounds(
-        np.where(gap <= -1, -1.0, crossing(accepted, gap, np.full(gap.shape, -1.0))),
-        np.where(gap >= 1, 1.0, crossing(accepted, gap, np.full(gap.shape, 1.0))),
-    )
+    """Bounds of p_o - p_l: the differences that a paired score test does not reject, always inside [-1, 1]."""
+    z, b, c, n = two_sided_z(confidence), pairs.oracle_only, pairs.learned_only, pairs.n
+    return invert_score(lambda difference: paired_score(b, c, n, difference), np.asarray((b - c) / n), z)
 
 
 def paired_score(b: np.ndarray, c: np.ndarray, n: np.ndarray, difference: object) -> np.ndarray:
@@ -83,24 +75,41 @@ def paired_score(b: np.ndarray, c: np.ndarray, n: np.ndarray, difference: object
 
 
 def mcnemar_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:
-    """Two-sided probability of so uneven a split of the discordant pairs by a fair coin; 1 where there are none.
+    """Two-sided mid-p of McNemar's test: how likely a fair coin splits the discordant pairs at least as unevenly.
 
-    Half of the split itself is counted.
+    The observed split counts half. 1 where there are no discordant pairs.
     """
-    fewer, more = _counts(oracle_only, learned_only)
-    both_tails = _at_most(fewer, fewer + more) + _at_most(fewer - 1, fewer + more)
+    fewer, more = _ordered_counts(oracle_only, learned_only)
+    both_tails = _binomial_tail(fewer, fewer + more) + _binomial_tail(fewer - 1, fewer + more)
     return np.where(fewer == more, 1.0, both_tails)
 
 
-def _at_most(heads: np.ndarray, tosses: np.ndarray) -> np.ndarray:
-    """Probability of at most so many heads of a fair coin, by the incomplete beta function: counts stay floats."""
-    from scipy.special import betainc  # a quarter of a second of import
+def _binomial_tail(heads: np.ndarray, tosses: np.ndarray) -> np.ndarray:
+    """Probability of at most `heads` heads of a fair coin, by the incomplete beta function: counts stay floats."""
+    from scipy.special import betainc  # imported late: it takes a quarter of a second
 
     return np.where(heads < 0, 0.0, betainc(np.maximum(tosses - heads, 0.5), np.maximum(heads, 0) + 1, 0.5))
 
 
-def _counts(oracle_only: object, learned_only: object) -> tuple[np.ndarray, np.ndarray]:
+def _ordered_counts(oracle_only: object, learned_only: object) -> tuple[np.ndarray, np.ndarray]:
+    """The smaller and the larger count of discordant pairs."""
     one, other = finite_numbers(oracle_only, "discordant counts"), finite_numbers(learned_only, "discordant counts")
     if (one < 0).any() or (other < 0).any():
         raise BadInput(f"discordant counts must not be negative, got {oracle_only!r} and {learned_only!r}")
     return np.minimum(one, other), np.maximum(one, other)
+
+
+def holm(p_values: object) -> np.ndarray:
+    """P-values [m] adjusted for m tests, in the order given.
+
+    If those at most alpha are rejected, the probability of any false rejection is at most alpha.
+    """
+    values = finite_numbers(p_values, "p-values")
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
+        raise BadInput(f"p-values must be a list of numbers within [0, 1], got {p_values!r}")
+    order = np.argsort(values, kind="stable")
+    steps = np.arange(len(values), 0, -1)
+    adjusted = np.minimum(np.maximum.accumulate(steps * values[order]), 1.0)
+    result = np.empty_like(adjusted)
+    result[order] = adjusted
+    return result

@@ -1,4 +1,4 @@
-"""How often a design decides: exact enumeration of outcomes, and the episodes an interval width needs."""
+"""How often a design decides, by enumeration of its outcomes, and the episodes that an interval width needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,46 +7,46 @@ from math import floor
 import numpy as np
 
 from wmel.errors import BadInput, is_number, require, require_share, require_whole
-from wmel.stats.estimate import two_sided
-from wmel.stats.numerics import leading, log_factorials, times_log
+from wmel.stats.estimate import two_sided_z
+from wmel.stats.numerics import count_leading, log_factorials, times_log
 from wmel.stats.paired import paired_score
 from wmel.stats.proportions import agresti_caffo, score
 
 NEGLIGIBLE = 1e-12  # counts less likely than this are left out
-LARGEST = 20_000  # a search for n goes no further
-MOST_EPISODES = 100_000  # whose power is enumerated
-LOOKS = 24  # at a saw of power, or up to twice as many
-LARGEST_SAMPLE = 100_000
+MAX_SEARCHED = 20_000  # episodes per arm at which a search for enough power ends
+MAX_ENUMERATED = 100_000  # episodes per arm whose power is enumerated
+SAW_CHECKS = 24  # numbers of episodes at which the search checks that power stays up; at most twice as many
+MAX_FOR_WIDTH = 100_000  # episodes per arm at which a search for a narrow interval ends
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Two counts, both ascending, and how likely each combination is."""
+    """Two counts in ascending order, and the probability of each combination."""
 
     first: np.ndarray  # [R]
     second: np.ndarray  # [C]
     mass: np.ndarray  # [R, C]
 
-    def leading(self, holds: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """For each first count, how many of the smallest second counts satisfy what no larger one does [R]."""
+    def count_leading(self, holds: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """For each first count [R], how many of the smallest second counts satisfy what no larger one does."""
         limit = np.full(len(self.first), len(self.second))
-        return leading(lambda place: holds(self.first, self.second[place]), limit)
+        return count_leading(lambda place: holds(self.first, self.second[place]), limit)
 
-    def chance(self, since: np.ndarray, until: np.ndarray) -> float:
-        """Probability that the second count has a place in [since, until), which depends on the first [R]."""
+    def probability(self, since: np.ndarray, until: np.ndarray) -> float:
+        """Probability that the place of the second count lies in [since, until); both depend on the first count [R]."""
         places = np.arange(len(self.second))
         return float(self.mass[(places >= since[:, None]) & (places < until[:, None])].sum())
 
 
-def independent(n: int, oracle: float, learned: float) -> Outcomes:
+def independent_outcomes(n: int, oracle: float, learned: float) -> Outcomes:
     """Successes of two independent arms of n episodes."""
-    (s_o, of_o), (s_l, of_l) = _likely(n, oracle), _likely(n, learned)
+    (s_o, of_o), (s_l, of_l) = _likely_counts(n, oracle), _likely_counts(n, learned)
     return Outcomes(s_o, s_l, of_o[:, None] * of_l)
 
 
-def discordant(n: int, oracle_only: float, learned_only: float) -> Outcomes:
-    """Pairs of n that only the oracle, or only the learned arm, solves."""
-    (b, _), (c, _), logs = _likely(n, oracle_only), _likely(n, learned_only), log_factorials(n)
+def discordant_outcomes(n: int, oracle_only: float, learned_only: float) -> Outcomes:
+    """Of n pairs, those that only the oracle solves and those that only the learned arm solves."""
+    (b, _), (c, _), logs = _likely_counts(n, oracle_only), _likely_counts(n, learned_only), log_factorials(n)
     room = n - b[:, None] - c
     rest = np.arange(n + 1)
     of_b, of_c = times_log(rest, oracle_only) - logs, times_log(rest, learned_only) - logs
@@ -62,8 +62,8 @@ def binomial_table(n: int, share: float) -> np.ndarray:
     return np.exp(ways + times_log(counts, share) + times_log(n - counts, 1 - share))
 
 
-def _likely(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """The counts that can be expected of n episodes, and their probabilities."""
+def _likely_counts(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of successes in n episodes that are not negligibly rare, and their probabilities."""
     mass = binomial_table(n, share)
     likely = np.flatnonzero(mass > NEGLIGIBLE)
     return likely, mass[likely]
@@ -71,14 +71,14 @@ def _likely(n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Design:
-    """Two arms with the rates one expects; paired arms run the same seeds and correlate by phi."""
+    """Two arms and their expected rates; paired arms run the same seeds, and their outcomes correlate by phi."""
 
     oracle: float
     learned: float
     paired: bool = False
     phi: float = 0.0
-    equivalence: float | None = None  # margin delta; None: the question is whether there is a gap
-    documents: bool = False  # the gap by the documents' Agresti-Caffo interval instead of the score interval
+    equivalence: float | None = None  # margin delta; None: the aim is to show a gap
+    agresti_caffo: bool = False  # the gap by the interval of the CPG paper instead of the score interval
 
     def __post_init__(self):
         for name in ("oracle", "learned"):
@@ -88,41 +88,41 @@ class Design:
         require(self.paired or self.phi == 0, "only paired arms correlate; phi needs paired", self.phi)
         if self.equivalence is not None:
             require_share(self.equivalence, "the equivalence margin")
-        if self.documents and (self.paired or self.equivalence is not None):
-            raise BadInput("the documents' interval is for independent arms and a gap, not for pairs or equivalence")
+        if self.agresti_caffo and (self.paired or self.equivalence is not None):
+            raise BadInput("the CPG paper's interval is for a gap of independent arms, not for pairs or equivalence")
         if not can_correlate(self.oracle, self.learned, self.phi):
             raise BadInput(f"rates {self.oracle:g} and {self.learned:g} cannot correlate by phi = {self.phi:g}")
 
     @property
     def discordant(self) -> tuple[float, float]:
         """Probabilities that only the oracle, or only the learned arm, succeeds."""
-        both = _both(self.oracle, self.learned, self.phi)
+        both = _both_succeed(self.oracle, self.learned, self.phi)
         return max(0.0, self.oracle - both), max(0.0, self.learned - both)
 
     def power(self, n: int) -> float:
         """Probability that n episodes per arm decide by the strict rule: for the expected gap, or for equivalence.
 
-        Scores fall with every success of the second arm, so that what decides is one run of its counts.
+        The score falls with every success of the second arm, so the counts that decide are consecutive.
         """
         require_whole(n, "the number of episodes")
-        require(n <= MOST_EPISODES, f"power is enumerated up to {MOST_EPISODES} episodes per arm", n)
+        require(n <= MAX_ENUMERATED, f"power is enumerated up to {MAX_ENUMERATED} episodes per arm", n)
         rates = self.discordant if self.paired else (self.oracle, self.learned)
-        outcomes = (discordant if self.paired else independent)(n, max(rates), min(rates))
-        gap = outcomes.leading(lambda one, other: self._shows_gap(one, other, n))
+        outcomes = (discordant_outcomes if self.paired else independent_outcomes)(n, max(rates), min(rates))
+        gap = outcomes.count_leading(lambda one, other: self._shows_gap(one, other, n))
         if self.equivalence is None:
-            return outcomes.chance(np.zeros_like(gap), gap)
+            return outcomes.probability(np.zeros_like(gap), gap)
 
         def first_below(difference: float, z: float) -> np.ndarray:
-            return outcomes.leading(lambda one, other: self._score(one, other, n, difference) >= z)
+            return outcomes.count_leading(lambda one, other: self._score(one, other, n, difference) >= z)
 
-        near, gap_below = two_sided(0.90), first_below(0.0, -two_sided(0.95))
+        near, gap_below = two_sided_z(0.90), first_below(0.0, -two_sided_z(0.95))
         since, until = first_below(self.equivalence, -near), first_below(-self.equivalence, near)
-        return outcomes.chance(np.maximum(since, gap), np.minimum(until, gap_below))
+        return outcomes.probability(np.maximum(since, gap), np.minimum(until, gap_below))
 
     def _shows_gap(self, one: np.ndarray, other: np.ndarray, n: int) -> np.ndarray:
-        if self.documents:
+        if self.agresti_caffo:
             return agresti_caffo(one, n, other, n).low > 0
-        return self._score(one, other, n, 0.0) > two_sided(0.95)
+        return self._score(one, other, n, 0.0) > two_sided_z(0.95)
 
     def _score(self, one: np.ndarray, other: np.ndarray, n: int, difference: float) -> np.ndarray:
         total = np.array(float(n))
@@ -132,16 +132,16 @@ class Design:
 
 
 def can_correlate(oracle: float, learned: float, phi: float) -> bool:
-    """Whether two rates leave room for pairs that correlate so much."""
-    both = _both(oracle, learned, phi)
+    """Whether pairs with these two rates can correlate by phi."""
+    both = _both_succeed(oracle, learned, phi)
     return min(both, oracle - both, learned - both, 1 - oracle - learned + both) > -1e-12
 
 
 def required_episodes(*designs: Design, power: float = 0.8) -> int | None:
-    """The n per arm that decides with the asked probability; None where 20,000 are too few.
+    """The smallest n per arm that decides with probability `power`; None where 20,000 are too few.
 
-    Of several designs any may decide; their decisions exclude one another. Power is a saw: its next teeth must not fall
-    below either, of which every n is looked at up to n = 400 and a few dozen beyond.
+    Of several designs any may decide; their decisions exclude one another. Power rises like the teeth of a saw, so it
+    must also hold at the next teeth: every n is checked up to n = 400, and a few dozen beyond.
     """
     require_share(power, "power")
 
@@ -150,22 +150,22 @@ def required_episodes(*designs: Design, power: float = 0.8) -> int | None:
 
     low, high = 0, 1
     while not enough(high):
-        if high == LARGEST:
+        if high == MAX_SEARCHED:
             return None
-        low, high = high, min(high + high // 4 + 1, LARGEST)  # small steps: equivalence ends where a gap shows
+        low, high = high, min(high + high // 4 + 1, MAX_SEARCHED)  # small steps: equivalence ends where a gap shows
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     last = high + 2 * int(high**0.5) + 8
-    looks = range(last, high, -max(1, (last - high) // LOOKS))
-    below = next((n for n in looks if not enough(n)), high - 1)
+    checks = range(last, high, -max(1, (last - high) // SAW_CHECKS))
+    below = next((n for n in checks if not enough(n)), high - 1)
     return next((n for n in range(below + 1, last + 1) if enough(n)), high)
 
 
 def detectable_gap(
     oracle: float, n: int, power: float = 0.8, *, paired: bool = False, phi: float = 0.0
 ) -> float | None:
-    """The smallest gap below an oracle rate that n episodes per arm find, to a hundredth; None where none is."""
+    """The smallest gap below an oracle rate that n episodes per arm detect, to a hundredth; None if there is none."""
     require_share(power, "power")
     require(is_number(oracle) and 0 <= oracle <= 1, "the oracle rate must lie in [0, 1]", oracle)
     for hundredths in range(1, floor(100 * oracle + 1e-9) + 1):
@@ -176,7 +176,7 @@ def detectable_gap(
     return None
 
 
-def _both(oracle: float, learned: float, phi: float) -> float:
+def _both_succeed(oracle: float, learned: float, phi: float) -> float:
     """Probability that both arms of a pair succeed."""
     return oracle * learned + phi * (oracle * (1 - oracle) * learned * (1 - learned)) ** 0.5
 
@@ -188,11 +188,11 @@ def expected_half_width(oracle: float, learned: float, n: int) -> float:
 
 
 def episodes_for_half_width(oracle: float, learned: float, half_width: float) -> int | None:
-    """The fewest episodes per arm whose interval is that narrow; None where 100,000 are too few."""
+    """The fewest episodes per arm with a 95% interval of at most this half-width; None where 100,000 are too few."""
     require(0 < half_width < 1, "a half-width must lie in (0, 1)", half_width)
-    if expected_half_width(oracle, learned, LARGEST_SAMPLE) > half_width:
+    if expected_half_width(oracle, learned, MAX_FOR_WIDTH) > half_width:
         return None
-    low, high = 0, LARGEST_SAMPLE
+    low, high = 0, MAX_FOR_WIDTH
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if expected_half_width(oracle, learned, middle) <= half_width else (middle, high)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from wmel.errors import require_share
-from wmel.stats.estimate import Z95, Bounds, Estimate, checked_counts, two_sided
-from wmel.stats.numerics import crossing
+from wmel.stats.estimate import Z95, Bounds, Estimate, check_counts, two_sided_z
+from wmel.stats.numerics import invert_score
 
 
 def wilson(successes: int, trials: int) -> Estimate:
-    """Share of successes with its 95% interval, which stays inside [0, 1] and never collapses."""
+    """Share of successes with its 95% interval, which stays inside [0, 1] and always has a width."""
     if trials == 0:
         return Estimate.undefined("no trials")
     low, high = wilson_bounds(successes, trials)
@@ -17,7 +17,7 @@ def wilson(successes: int, trials: int) -> Estimate:
 
 def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
     """Bounds of shares, element by element over arrays of counts."""
-    counts, totals = checked_counts(successes, trials)
+    counts, totals = check_counts(successes, trials)
     share, weight = counts / totals, z**2 / totals
     centre = (share + weight / 2) / (1 + weight)
     half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
@@ -25,11 +25,11 @@ def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
 
 
 def clopper_pearson(successes: object, trials: object, *, confidence: float = 0.95) -> Bounds:
-    """Two-sided bounds that never cover too little; at confidence 90% each is a one-sided 95% bound."""
-    counts, totals = checked_counts(successes, trials)
+    """Exact two-sided bounds, whose coverage is never below `confidence`; at 90% each is a one-sided 95% bound."""
+    counts, totals = check_counts(successes, trials)
     require_share(confidence, "confidence")
     tail = (1 - confidence) / 2
-    from scipy.special import betaincinv  # a quarter of a second of import
+    from scipy.special import betaincinv  # imported late: it takes a quarter of a second
 
     low = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 0.5), totals - counts + 1, tail))
     high = np.where(counts == totals, 1.0, betaincinv(counts + 1, np.maximum(totals - counts, 0.5), 1 - tail))
@@ -38,31 +38,26 @@ def clopper_pearson(successes: object, trials: object, *, confidence: float = 0.
 
 def agresti_caffo(s_o: object, n_o: object, s_l: object, n_l: object, *, z: float = Z95) -> Bounds:
     """Bounds of p_o - p_l with one success and one failure added to each arm; they may leave [-1, 1]."""
-    first, first_total = checked_counts(s_o, n_o)
-    second, second_total = checked_counts(s_l, n_l)
+    first, first_total = check_counts(s_o, n_o)
+    second, second_total = check_counts(s_l, n_l)
     p_o, p_l = (first + 1) / (first_total + 2), (second + 1) / (second_total + 2)
     half = z * np.sqrt(p_o * (1 - p_o) / (first_total + 2) + p_l * (1 - p_l) / (second_total + 2))
     return Bounds(p_o - p_l - half, p_o - p_l + half)
 
 
 def miettinen_nurminen(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:
-    """Bounds of p_o - p_l: the differences a score test does not reject, always inside [-1, 1]."""
-    one, one_total, other, other_total = np.broadcast_arrays(*checked_counts(s_o, n_o), *checked_counts(s_l, n_l))
-    z, gap = two_sided(confidence), one / one_total - other / other_total
-
-    def accepted(difference: np.ndarray) -> np.ndarray:
-        return z - np.abs(score(one, one_total, other, other_total, difference))
-
-    return Bounds(
-        np.where(gap <= -1, -1.0, crossing(accepted, gap, np.full(gap.shape, -1.0))),
-        np.where(gap >= 1, 1.0, crossing(accepted, gap, np.full(gap.shape, 1.0))),
+    """Bounds of p_o - p_l: the differences that a score test does not reject, always inside [-1, 1]."""
+    one, one_total, other, other_total = np.broadcast_arrays(*check_counts(s_o, n_o), *check_counts(s_l, n_l))
+    gap = one / one_total - other / other_total
+    return invert_score(
+        lambda difference: score(one, one_total, other, other_total, difference), gap, two_sided_z(confidence)
     )
 
 
 def score(s_o: np.ndarray, n_o: np.ndarray, s_l: np.ndarray, n_l: np.ndarray, difference: object) -> np.ndarray:
-    """Standardised distance of the observed gap from a hypothetical one; 0/0 where they agree counts as 0."""
+    """Standardised distance of the observed gap from a hypothetical one; 0 where they agree."""
     difference = np.asarray(difference, float)
-    p_l = _restricted(s_o, n_o, s_l, n_l, difference)
+    p_l = _restricted_rate(s_o, n_o, s_l, n_l, difference)
     p_o = np.clip(p_l + difference, 0, 1)
     total = n_o + n_l
     variance = (p_o * (1 - p_o) / n_o + p_l * (1 - p_l) / n_l) * total / (total - 1)
@@ -72,10 +67,10 @@ def score(s_o: np.ndarray, n_o: np.ndarray, s_l: np.ndarray, n_l: np.ndarray, di
     return np.where(np.abs(distance) < 1e-14, 0.0, standardised)
 
 
-def _restricted(
+def _restricted_rate(
     s_o: np.ndarray, n_o: np.ndarray, s_l: np.ndarray, n_l: np.ndarray, difference: np.ndarray
 ) -> np.ndarray:
-    """The likeliest learned rate when the oracle's is `difference` above it: the root of a cubic, by cosine."""
+    """The most likely learned rate if the oracle's is `difference` above it: the root of a cubic, by cosine."""
     total = n_o + n_l
     if not difference.any():
         return (s_o + s_l) / total  # equal rates: the pooled share
@@ -93,10 +88,10 @@ def _restricted(
 
 
 def relative_loss(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:
-    """Bounds from Wilson limits; the lower one is -inf where the oracle's own rate may be 0."""
-    first, first_total = checked_counts(s_o, n_o)
-    second, second_total = checked_counts(s_l, n_l)
-    p_o, p_l, z = first / first_total, second / second_total, two_sided(confidence)
+    """Bounds of 1 - p_l / p_o from Wilson limits; the lower one is -inf where the oracle's rate may be 0."""
+    first, first_total = check_counts(s_o, n_o)
+    second, second_total = check_counts(s_l, n_l)
+    p_o, p_l, z = first / first_total, second / second_total, two_sided_z(confidence)
     (low_o, high_o), (low_l, high_l) = wilson_bounds(first, first_total, z), wilson_bounds(second, second_total, z)
     product = p_o * p_l
     with np.errstate(divide="ignore", invalid="ignore"):

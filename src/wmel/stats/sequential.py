@@ -1,4 +1,4 @@
-"""Anytime-valid decisions on pairs: a confidence sequence, when it decides, and when to give up."""
+"""Anytime-valid decisions on pairs: a confidence sequence, when it decides, and when to stop for futility."""
 
 from functools import lru_cache
 from math import ceil
@@ -8,12 +8,12 @@ import numpy as np
 
 from wmel.errors import BadInput, require, require_share, require_whole
 from wmel.stats.estimate import Bounds
-from wmel.stats.numerics import crossing, leading, log_factorials, log_half_factorials, log_mean_exp
+from wmel.stats.numerics import count_leading, find_crossing, log_factorials, log_half_factorials, log_mean_exp
 from wmel.stats.power import Design
 
-FIRST_LOOK, EVERY = 30, 10
-HOPELESS = 0.05
-PRIOR = 0.5  # Jeffreys: half a pair of each kind seen before the first
+FIRST_LOOK, EVERY = 30, 10  # pairs at which a run considers stopping for futility
+FUTILE = 0.05  # a probability of deciding below this is not worth more pairs
+PRIOR = 0.5  # Jeffreys: as if half a pair of each kind had been observed before the first
 Decision = Literal["gap", "equivalence", "futility"]
 
 
@@ -28,13 +28,17 @@ def confidence_sequence(oracle_only: int, learned_only: int, pairs: int, *, alph
 
     edge = 1 - 1e-9
     return Bounds(
-        np.where(affordable(np.array(-edge)) >= 0, -1.0, crossing(affordable, gap.clip(-edge, edge), np.array(-edge))),
-        np.where(affordable(np.array(edge)) >= 0, 1.0, crossing(affordable, gap.clip(-edge, edge), np.array(edge))),
+        np.where(
+            affordable(np.array(-edge)) >= 0, -1.0, find_crossing(affordable, gap.clip(-edge, edge), np.array(-edge))
+        ),
+        np.where(
+            affordable(np.array(edge)) >= 0, 1.0, find_crossing(affordable, gap.clip(-edge, edge), np.array(edge))
+        ),
     )
 
 
 def check_discordant(oracle_only: int, learned_only: int, pairs: int) -> None:
-    """Refuse counts that are none, or do not fit together."""
+    """Raises BadInput for counts that are not whole, are negative, or exceed the number of pairs."""
     for count, what in ((oracle_only, "oracle-only pairs"), (learned_only, "learned-only pairs"), (pairs, "pairs")):
         require_whole(count, f"the number of {what}", at_least=0)
     if oracle_only + learned_only > pairs or pairs < 1:
@@ -42,25 +46,26 @@ def check_discordant(oracle_only: int, learned_only: int, pairs: int) -> None:
 
 
 def log_wealth(oracle_only: object, learned_only: object, pairs: int, hypothesis: float) -> np.ndarray:
-    """Log of the mixture of bets against a gap `hypothesis`, stakes by an arcsine prior over all that cannot go broke.
+    """Log of the wealth of a mixture of bets against the gap `hypothesis`.
 
-    The mixture is a polynomial of degree `pairs` in the stake, so Gauss-Chebyshev with pairs//2 + 1 nodes is exact.
+    The stakes have an arcsine prior over those that cannot lose everything. The mixture is a polynomial of degree
+    `pairs` in the stake, so Gauss-Chebyshev quadrature with pairs//2 + 1 nodes is exact.
     """
     b, c = np.asarray(oracle_only), np.asarray(learned_only)
     nodes = pairs // 2 + 1
     angle = (2 * np.arange(1, nodes + 1) - 1) * np.pi / (4 * nodes)
-    towards_most, towards_least = np.cos(angle) ** 2, np.sin(angle) ** 2  # how far a stake is from either bound
+    towards_highest, towards_lowest = np.cos(angle) ** 2, np.sin(angle) ** 2  # how far a stake is from either bound
     up, down = 1 + hypothesis, 1 - hypothesis
-    growth = np.log([2 * towards_most / up, 2 * towards_least / down, towards_most / up + towards_least / down])
+    growth = np.log([2 * towards_highest / up, 2 * towards_lowest / down, towards_highest / up + towards_lowest / down])
     counts = np.stack(np.broadcast_arrays(b, c, pairs - b - c), axis=-1).astype(float)
     return log_mean_exp(counts @ growth)
 
 
 def log_wealth_at_zero(oracle_only: object, learned_only: object) -> np.ndarray:
-    """The same against no gap at all, in closed form; it does not depend on the concordant pairs."""
+    """The same against a gap of 0, in closed form; it does not depend on the concordant pairs."""
     b, c = np.asarray(oracle_only), np.asarray(learned_only)
-    most = int(np.max(b)) + int(np.max(c))
-    halves, factorials = log_half_factorials(most), log_factorials(most)
+    largest = int(np.max(b)) + int(np.max(c))
+    halves, factorials = log_half_factorials(largest), log_factorials(largest)
     return (b + c) * np.log(2) + halves[b] + halves[c] - factorials[b + c]
 
 
@@ -68,20 +73,20 @@ def rules_out_margin(
     oracle_only: object, learned_only: object, pairs: int, *, delta: float, alpha: float
 ) -> np.ndarray:
     """Whether the confidence sequence lies inside (-delta, delta): bets against both margins have won."""
-    seen = (np.asarray(oracle_only) - np.asarray(learned_only)) / pairs
+    observed = (np.asarray(oracle_only) - np.asarray(learned_only)) / pairs
     won = [log_wealth(oracle_only, learned_only, pairs, margin) > -np.log(alpha) for margin in (-delta, delta)]
-    return (np.abs(seen) < delta) & won[0] & won[1]
+    return (np.abs(observed) < delta) & won[0] & won[1]
 
 
 @lru_cache(maxsize=1024)
 def equivalent_counts(pairs: int, delta: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """Every oracle-only and learned-only count [K], [K] that puts the confidence sequence inside (-delta, delta).
 
-    Two pairs that differ in opposite ways earn every bet less than two that agree; so for each lead of one arm there is
-    a largest count of the other that still decides.
+    Two pairs that differ in opposite ways bring every bet less than two that agree. So for each lead of one arm there
+    is a largest count of the other that still decides.
     """
     lead = np.arange(ceil(delta * pairs))
-    allowed = leading(
+    allowed = count_leading(
         lambda rarer: rules_out_margin(rarer + lead, rarer, pairs, delta=delta, alpha=alpha), (pairs - lead) // 2 + 1
     )
     rarer = np.concatenate([np.arange(count) for count in allowed])
@@ -91,11 +96,11 @@ def equivalent_counts(pairs: int, delta: float, alpha: float) -> tuple[np.ndarra
 
 
 def is_look(pairs: int) -> bool:
-    """Whether a run considers giving up after this many pairs."""
+    """Whether a run considers stopping for futility after this many pairs."""
     return pairs >= FIRST_LOOK and pairs % EVERY == 0
 
 
-def chance_of_deciding(
+def probability_of_deciding(
     oracle_only: int, learned_only: int, pairs: int, *, cap: int, delta: float = 0.10, alpha: float = 0.05
 ) -> float:
     """Predictive probability that the confidence sequence decides by pair `cap`, after a look at these counts."""
@@ -105,31 +110,31 @@ def chance_of_deciding(
     check_discordant(oracle_only, learned_only, pairs)
     require(
         is_look(pairs) and pairs < cap,
-        f"giving up is considered every tenth pair from 30 to below the cap {cap}",
+        f"futility is considered every tenth pair from 30 to below the cap {cap}",
         pairs,
     )
-    return float(chances(cap, delta, alpha)[pairs][oracle_only, learned_only])
+    return float(deciding_probabilities(cap, delta, alpha)[pairs][oracle_only, learned_only])
 
 
 @lru_cache(maxsize=4)
-def chances(cap: int, delta: float, alpha: float) -> dict[int, np.ndarray]:
-    """For every look below `cap`: that probability [oracle-only, learned-only], by going back from the last pair.
+def deciding_probabilities(cap: int, delta: float, alpha: float) -> dict[int, np.ndarray]:
+    """For every look below `cap`, that probability [oracle-only, learned-only], by recursion back from the last pair.
 
-    The next pair is of each kind with its posterior mean, so the recursion is exact.
+    The kind of the next pair has its posterior mean as probability, so the recursion is exact.
     """
     b, c = np.ogrid[: cap + 1, : cap + 1]
     gap = log_wealth_at_zero(b, c) > -np.log(alpha)
-    chance, looks = np.zeros((cap + 1, cap + 1)), {}
+    probability, looks = np.zeros((cap + 1, cap + 1)), {}
     for pairs in range(cap, FIRST_LOOK - 1, -1):
         if pairs < cap:
-            more_b = np.pad(chance[1:], ((0, 1), (0, 0)))
-            more_c = np.pad(chance[:, 1:], ((0, 0), (0, 1)))
+            more_b = np.pad(probability[1:], ((0, 1), (0, 0)))
+            more_c = np.pad(probability[:, 1:], ((0, 0), (0, 1)))
             of_b, of_c = (b + PRIOR) / (pairs + 3 * PRIOR), (c + PRIOR) / (pairs + 3 * PRIOR)
-            chance = of_b * more_b + of_c * more_c + np.maximum(1 - of_b - of_c, 0) * chance
-        chance[gap] = 1.0
-        chance[equivalent_counts(pairs, delta, alpha)] = 1.0
+            probability = of_b * more_b + of_c * more_c + np.maximum(1 - of_b - of_c, 0) * probability
+        probability[gap] = 1.0
+        probability[equivalent_counts(pairs, delta, alpha)] = 1.0
         if is_look(pairs) and pairs < cap:
-            looks[pairs] = chance.copy()
+            looks[pairs] = probability.copy()
     return looks
 
 
@@ -142,10 +147,10 @@ def anytime_decision(
     alpha: float = 0.05,
     cap: int | None = None,
 ) -> Decision | None:
-    """What these counts of pairs decide, whenever one looks; the order in which pairs finished does not matter.
+    """What these counts decide, at any number of pairs; the order in which pairs finished does not matter.
 
-    With a cap, the most pairs the run may take, every tenth pair from the thirtieth also asks whether it is worth going
-    on. Stopping for futility claims nothing, and ignoring it costs no validity.
+    With a cap, the most pairs the run may take, futility is considered at every tenth pair from the thirtieth. Stopping
+    for futility claims nothing, and ignoring it costs no validity.
     """
     require_share(delta, "delta")
     require_share(alpha, "alpha")
@@ -158,30 +163,30 @@ def anytime_decision(
         return "equivalence"
     if cap is None or not is_look(pairs) or pairs >= cap:
         return None
-    chance = chance_of_deciding(oracle_only, learned_only, pairs, cap=cap, delta=delta, alpha=alpha)
-    return "futility" if chance < HOPELESS else None
+    probability = probability_of_deciding(oracle_only, learned_only, pairs, cap=cap, delta=delta, alpha=alpha)
+    return "futility" if probability < FUTILE else None
 
 
-class Rounds(NamedTuple):
-    """Mean number of pairs, and how often the run decides for a gap, for equivalence, or is given up."""
+class ExpectedStop(NamedTuple):
+    """Mean number of pairs of an anytime run, and how often it decides for a gap, for equivalence, or is futile."""
 
-    mean: float
+    mean_pairs: float
     gap: float
     equivalence: float
-    gives_up: float
+    futility: float
 
 
-def expected_rounds(design: Design, cap: int = 150, *, alpha: float = 0.05, futility: bool = False) -> Rounds:
-    """Pairs until `anytime_decision` stops, or `cap`: exact. The margin is the design's, or .10 where it has none."""
+def expected_stop(design: Design, cap: int = 150, *, alpha: float = 0.05, futility: bool = False) -> ExpectedStop:
+    """When `anytime_decision` stops, at `cap` pairs at the latest: exact. The margin is the design's, or .10."""
     require_whole(cap, "the cap")
     require_share(alpha, "alpha")
     delta = 0.10 if design.equivalence is None else design.equivalence
     of_b, of_c = design.discordant
     b, c = np.ogrid[: cap + 1, : cap + 1]
     shows_gap = log_wealth_at_zero(b, c) > -np.log(alpha)
-    looks = chances(cap, delta, alpha) if futility else {}
+    looks = deciding_probabilities(cap, delta, alpha) if futility else {}
     alive = np.zeros((cap + 1, cap + 1))
-    alive[0, 0], mean, stopped = 1.0, 0.0, {"gap": 0.0, "equivalence": 0.0, "gives_up": 0.0}
+    alive[0, 0], mean, stopped = 1.0, 0.0, {"gap": 0.0, "equivalence": 0.0, "futility": 0.0}
     for pairs in range(1, cap + 1):
         mean += alive.sum()
         after = (1 - of_b - of_c) * alive
@@ -189,9 +194,9 @@ def expected_rounds(design: Design, cap: int = 150, *, alpha: float = 0.05, futi
         after[:, 1:] += of_c * alive[:, :-1]
         ends = {"gap": shows_gap, "equivalence": equivalent_counts(pairs, delta, alpha)}
         if pairs in looks:
-            ends["gives_up"] = looks[pairs] < HOPELESS
+            ends["futility"] = looks[pairs] < FUTILE
         for reason, where in ends.items():
             stopped[reason] += after[where].sum()
             after[where] = 0.0
         alive = after
-    return Rounds(float(mean), **{reason: float(share) for reason, share in stopped.items()})
+    return ExpectedStop(float(mean), **{reason: float(share) for reason, share in stopped.items()})

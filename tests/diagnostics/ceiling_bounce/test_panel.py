@@ -5,8 +5,19 @@ import pytest
 
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.diagnostics.ceiling_bounce.estimators import ESTIMATORS, LAUNCHES, SIGMA, ascents
-from wmel.diagnostics.ceiling_bounce.panel import ANGLES, STEPS, PanelReading, panel
+from wmel.diagnostics.ceiling_bounce.panel import (
+    ANGLES,
+    ESTIMATORS,
+    FIRST_ORDER,
+    ITERATIONS,
+    LAUNCHES,
+    RATE,
+    SIGMA,
+    STEPS,
+    PanelReading,
+    ascend,
+    measure_panel,
+)
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
@@ -19,7 +30,7 @@ def counted():
 
 @pytest.fixture(scope="module")
 def six(counted):
-    return panel(6.0, 24, progress=counted.append)
+    return measure_panel(6.0, 24, progress=counted.append)
 
 
 def named(panel, name):
@@ -35,8 +46,8 @@ def test_the_most_signal_gets_nowhere_where_less_gets_across():
     signal = [np.mean(one.ratios(6.0, ANGLES[::5]).per_observation) for one in (fog, cem)]
     assert signal[0] > 1000 * signal[1] / LAUNCHES
     _, end = landscape(6.0, SIGMA).contact_interval or (0, 0)
-    assert (ascents(fog, 6.0, 16)[-1] < end).all()
-    assert (ascents(cem, 6.0, 16)[-1] > end).all()
+    assert (ascend(fog, 6.0, 16)[-1] < end).all()
+    assert (ascend(cem, 6.0, 16)[-1] > end).all()
 
 
 @pytest.mark.slow
@@ -96,4 +107,37 @@ def test_a_median_that_is_never_reached_says_so():
 )
 def test_what_cannot_be_measured_is_refused(speed, seeds, words):
     with pytest.raises(BadInput, match=words):
-        panel(speed, seeds)
+        measure_panel(speed, seeds)
+
+
+NAMES = [one.name for one in ESTIMATORS]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+def test_every_ascent_starts_at_the_horizon_and_begins_with_a_whole_step(estimator):
+    path = ascend(estimator, 4.0, 5)
+    assert path.shape == (ITERATIONS + 1, 5)
+    assert (path[0] == 0).all() and np.allclose(abs(path[1]), RATE)
+
+
+def test_a_seed_climbs_the_same_way_in_any_company():
+    few, many = (ascend(FIRST_ORDER, 6.0, seeds) for seeds in (3, 8))
+    assert np.array_equal(few, many[:, :3])
+    assert len(np.unique(many[-1])) == 8
+
+
+def test_where_nothing_jumps_first_order_gradients_find_the_best_angle():
+    assert ascend(FIRST_ORDER, 4.0, 8)[-1] == pytest.approx(np.pi / 4, abs=0.1)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+def test_a_step_points_up_the_slope_far_from_the_contact(estimator):
+    assert (estimator.gradient(5.0, np.full(16, 0.1), 1) > 0).mean() >= 0.6
+
+
+def test_a_population_makes_one_gradient_and_64_samples_make_another():
+    cem, zog = ESTIMATORS[1], ESTIMATORS[4]
+    spread = [estimator.gradient(5.0, np.full(400, 0.2), 3).std() for estimator in (cem, zog)]
+    whole = [estimator.ratios(5.0, np.array([0.2])).signal.variances[0, 0] ** 0.5 for estimator in (cem, zog)]
+    assert spread[0] == pytest.approx(whole[0], rel=0.15)
+    assert spread[1] == pytest.approx(whole[1] / 8, rel=0.15)

@@ -96,7 +96,7 @@ def test_a_raw_elite_mean_is_no_direction():
     seen, how = np.zeros((6, 1)), {"mean": np.zeros((1, 2)), "samples": 8}
     truth = true_gradient(PairModel(still, lambda z, a: -(a**2).sum(1), library="numpy"), seen, **how)
     found = alignment(esnr(quadratic([0.0, 0.0]), seen, "cem", raw_elite_mean=True, **how), truth)
-    assert not found.cosine.is_defined and "place" in found.cosine.reason
+    assert not found.cosine.is_defined and "position" in found.cosine.reason
 
 
 @pytest.mark.parametrize("shape", [(COUNT + 1, 5), (COUNT, 4)])

@@ -144,7 +144,7 @@ def test_a_model_in_numpy_is_refused_by_name():
     "reward", [lambda z, a: -(a.detach() ** 2).sum(1), lambda z, a: torch.as_tensor(a.detach().numpy()[:, 0] * 2)]
 )
 def test_a_model_that_cuts_the_gradient_is_refused(reward):
-    with pytest.raises(BadInput, match="torch finds no way from the return of pair"):
+    with pytest.raises(BadInput, match="torch has no gradient of the return of pair"):
         esnr((still, reward), NOWHERE, "fog", mean=np.zeros((1, 1)))
 
 

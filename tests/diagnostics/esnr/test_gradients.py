@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from wmel.diagnostics.esnr.estimators import Gradients, gathered, is_flat
+from wmel.diagnostics.esnr.estimators import Gradients, concatenate_gradients, is_flat
 
 
 def part(count, out_of_range=0.0, elites=None) -> Gradients:
@@ -19,7 +19,7 @@ def test_a_nan_among_returns_is_not_flat():
 
 
 def test_parts_count_by_how_much_they_hold():
-    whole = gathered([part(1, 0.4, 2.0), part(3, 0.0, 6.0)])
+    whole = concatenate_gradients([part(1, 0.4, 2.0), part(3, 0.0, 6.0)])
     assert whole.samples.shape == (4, 4, 2) and whole.flat.shape == (4,)
     assert whole.model_steps == 40 and whole.rollouts_each == 8
     assert whole.out_of_range == pytest.approx(0.1)
@@ -27,5 +27,5 @@ def test_parts_count_by_how_much_they_hold():
 
 
 def test_a_part_without_elites_does_not_count_among_them():
-    assert gathered([part(2, elites=4.0), part(5, elites=None)]).effective_elites == pytest.approx(4.0)
-    assert gathered([part(2), part(5)]).effective_elites is None
+    assert concatenate_gradients([part(2, elites=4.0), part(5, elites=None)]).effective_elites == pytest.approx(4.0)
+    assert concatenate_gradients([part(2), part(5)]).effective_elites is None

@@ -139,7 +139,7 @@ def test_levels_whose_elites_always_agree_have_a_pooled_ratio_only():
         (still, lambda z, a: a[:, 0]), np.zeros((8, 1)), "cem", space=space, horizon=2, population=64, elites=4
     )
     assert found.infinite_share > 0
-    assert "go by the pooled ratio" in found.esnr.reason
+    assert "use the pooled ratio" in found.esnr.reason
 
 
 @pytest.mark.slow

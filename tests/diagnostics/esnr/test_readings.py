@@ -1,18 +1,14 @@
-"""Several models at the same states, with the truth beside them."""
+"""Readings of a model and of the oracle at the same states."""
 
 import numpy as np
 import pytest
 
 from wmel import catalog
-from wmel.diagnostics.esnr.readings import read_models, sittings
-from wmel.diagnostics.states import fresh_observations
+from wmel.diagnostics.esnr.diagnostic import EsnrDiagnostic
+from wmel.diagnostics.esnr.readings import passes_over_states
 from wmel.models.oracle import Oracle
 
-SMALL = {"samples": 6, "horizon": 4, "population": 6, "elites": 2}
-
-
-class Renamed(Oracle):
-    """The truth by another name: a learned model without any error."""
+SMALL = {"states": 8, "episode_steps": 40, "samples": 6, "plan_horizon": 4, "population": 6, "elites": 2}
 
 
 class Opposed(Oracle):
@@ -24,52 +20,43 @@ class Opposed(Oracle):
 
 @pytest.fixture(scope="module")
 def cartpole():
-    world = catalog.environment("dmc:cartpole-swingup")
-    seen = fresh_observations(world, catalog.policy("random", world), 8, episodes=4, episode_steps=40)
-    return world, seen, catalog.objective("smooth-upright", world)
+    return catalog.environment("dmc:cartpole-swingup")
 
 
-def test_a_perfect_model_reads_like_the_oracle_and_an_opposed_one_points_against_it(cartpole):
-    world, seen, score = cartpole
-    models = {"perfect": Renamed(world), "opposed": Opposed(world)}
-    read = read_models(models, world, seen, ["fog", "zog"], score, **SMALL)
-    rows = {(row.model, row.esnr.method): row for row in read.rows}
-    assert list(rows) == [(m, g) for m in ("perfect", "opposed", "oracle") for g in ("fog(fd)", "zog")]
+def read(world, model, *methods, progress=lambda share: None, **settings):
+    """The readings by (model, method)."""
+    diagnostic = EsnrDiagnostic(methods=methods, **SMALL, **settings)
+    data = diagnostic.read(world, "mine", model, objective="smooth-upright", seed=0, progress=progress)
+    return {(one["model"], one["method"]): one for one in data["readings"]}
+
+
+def test_a_perfect_model_reads_like_the_oracle(cartpole):
+    found = read(cartpole, Oracle(cartpole), "fog", "zog")
+    assert list(found) == [(model, method) for model in ("mine", "oracle") for method in ("fog(fd)", "zog")]
     for method in ("fog(fd)", "zog"):
-        np.testing.assert_array_equal(
-            rows["perfect", method].esnr.per_observation, rows["oracle", method].esnr.per_observation
-        )
-    assert rows["perfect", "fog(fd)"].alignment.cosine.value == pytest.approx(1)
-    assert rows["opposed", "fog(fd)"].alignment.cosine.high < -0.9
-    assert rows["opposed", "fog(fd)"].alignment.against_share == 1
-    assert {(one.model, one.other, one.method) for one in read.differences} == {
-        ("perfect", "opposed", "fog(fd)"),
-        ("perfect", "opposed", "zog"),
-    }
+        assert found["mine", method]["per_state"] == found["oracle", method]["per_state"]
+    assert found["mine", "fog(fd)"]["alignment"]["cosine"]["value"] == pytest.approx(1)
+
+
+def test_an_opposed_model_points_against_the_true_gradient(cartpole):
+    aligned = read(cartpole, Opposed(cartpole), "fog", "zog")["mine", "fog(fd)"]["alignment"]
+    assert aligned["cosine"]["value"] < -0.7 and aligned["cosine"]["high"] < 0 and aligned["against_share"] > 0.8
 
 
 def test_without_the_oracle_there_is_no_alignment(cartpole):
-    world, seen, score = cartpole
-    read = read_models({"perfect": Renamed(world)}, world, seen, ["zog"], score, oracle=False, **SMALL)
-    assert [row.model for row in read.rows] == ["perfect"]
-    assert read.rows[0].alignment is None
+    found = read(cartpole, Oracle(cartpole), "zog", oracle=False)
+    assert list(found) == [("mine", "zog")] and found["mine", "zog"]["alignment"] is None
 
 
-def test_levels_have_an_oracle_and_no_alignment():
-    world = catalog.environment("dmc_cartpole")
-    seen = fresh_observations(world, catalog.policy("random", world), 4, episodes=4, episode_steps=20)
-    read = read_models({}, world, seen, ["zog", "cem"], catalog.objective("smooth-upright", world), **SMALL)
-    assert [(row.model, row.esnr.method, row.alignment) for row in read.rows] == [
-        ("oracle", "zog", None),
-        ("oracle", "cem", None),
-    ]
+def test_finite_actions_have_an_oracle_and_no_alignment():
+    found = read(catalog.environment("dmc_cartpole"), None, "zog", "cem")
+    assert {key: one["alignment"] for key, one in found.items()} == {("oracle", "zog"): None, ("oracle", "cem"): None}
 
 
-@pytest.mark.parametrize("methods", [["fog", "zog", "cem"], ["zog"], ["fog"]])
+@pytest.mark.parametrize("methods", [("fog", "zog", "cem"), ("zog",), ("fog",)])
 @pytest.mark.parametrize("oracle", [True, False])
-def test_progress_adds_up_to_the_sittings_foretold(cartpole, methods, oracle):
-    world, seen, score = cartpole
-    told = []
-    models = {"perfect": Renamed(world)}
-    read_models(models, world, seen, methods, score, oracle=oracle, progress=told.append, **SMALL)
-    assert sum(told) == len(seen) * sittings(1, methods, world, oracle)
+def test_progress_adds_up_to_the_passes_that_were_forecast(methods, oracle):
+    world, shares = catalog.environment("dmc:cartpole-swingup"), []
+    read(world, Oracle(world), *methods, oracle=oracle, progress=shares.append)
+    passes = len(shares) / passes_over_states(1, methods, world, oracle)
+    assert np.sum(shares) == pytest.approx(1) and passes == round(passes)

@@ -1,1 +1,1 @@
-"""The ceiling bounce: a launch whose distance jumps, where gradient estimators can be held against the truth."""
+"""The ceiling bounce: a launch whose distance jumps, with a known gradient to compare estimators with."""

@@ -1,4 +1,4 @@
-"""The ceiling bounce: its dynamics, and the landscape of its objective."""
+"""The ceiling bounce: its dynamics, and the landscape of its objective over launch angles."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,15 @@ from wmel.models.pair import PairModel
 GRAVITY = 9.81  # m/s^2, downwards
 CEILING_START, CEILING_END, CEILING_HEIGHT = 1.0, 2.5, 0.5  # metres
 RESTITUTION = 0.5
-STEP = 2e-5  # radians between angles; a jump is out of place by at most that
-REACH = 1.5  # radians to either side of the horizon: 20 steps of Adam go 1.2 at most
-TAILS = 8  # deviations of noise that are counted
+STEP = 2e-5  # radians between angles; the position of a jump is exact to this
+REACH = 1.5  # radians above and below the horizontal: 20 steps of Adam move at most 1.2
+TAILS = 8  # standard deviations of noise in the convolution
 
 
 def distances(angles: torch.Tensor, speed: float) -> torch.Tensor:
-    """Metres flown before the ball is on the ground again, launched at angles [...] (radians): [...]
+    """Metres that a ball launched at angles [...] (radians) flies before it lands: [...]
 
-    Negative below the horizon, where the formula lets the ball land before it starts. A ball that clears the leading
+    Negative below the horizontal, where the formula puts the landing before the start. A ball that clears the leading
     edge flies on: the upper side of the ceiling is ignored.
     """
     across, up = speed * torch.cos(angles), speed * torch.sin(angles)
@@ -35,7 +35,7 @@ def meets_ceiling(angles: torch.Tensor, speed: float) -> torch.Tensor:
     """Whether the ball hits the ceiling from below: bool, of angles [...]"""
     across, up = speed * torch.cos(angles), speed * torch.sin(angles)
     meets_at = across * (up - _upward_speed_at_ceiling(up)) / GRAVITY
-    return (up > 0) & (_spare(up) > 0) & (meets_at >= CEILING_START) & (meets_at <= CEILING_END)
+    return (up > 0) & (_squared_speed_at_ceiling(up) > 0) & (meets_at >= CEILING_START) & (meets_at <= CEILING_END)
 
 
 def launch_model(speed: float) -> PairModel:
@@ -48,19 +48,19 @@ def launch_model(speed: float) -> PairModel:
 
 
 def _upward_speed_at_ceiling(up: torch.Tensor) -> torch.Tensor:
-    """m/s; 1 where the ball does not get so high, which keeps NaN out of gradients."""
-    spare = _spare(up)
-    return torch.sqrt(torch.where(spare > 0, spare, torch.ones_like(spare)))
+    """Upward speed at the height of the ceiling, m/s; 1 where the ball stays lower, to keep NaN out of gradients."""
+    squared = _squared_speed_at_ceiling(up)
+    return torch.sqrt(torch.where(squared > 0, squared, torch.ones_like(squared)))
 
 
-def _spare(up: torch.Tensor) -> torch.Tensor:
-    """The square of the upward speed that is left at the height of the ceiling; below 0 it is not reached."""
+def _squared_speed_at_ceiling(up: torch.Tensor) -> torch.Tensor:
+    """The square of the upward speed at the height of the ceiling; negative where the ball stays lower."""
     return up**2 - 2 * GRAVITY * CEILING_HEIGHT
 
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """Distances of one launch speed at n angles, and whether the ball meets the ceiling there."""
+    """Distances of one launch speed at n angles, and whether the ball hits the ceiling there."""
 
     speed: float
     sigma: float  # of the noise on the angle
@@ -75,7 +75,7 @@ class Landscape:
 
     @cached_property
     def best_smoothed(self) -> float:
-        """The longest mean distance under noise, J*: the most that an ascent can come to."""
+        """J*, the longest mean distance under noise: the greatest height of an ascent."""
         return float(self._smoothed.max())
 
     @property
@@ -84,7 +84,7 @@ class Landscape:
 
     @cached_property
     def contact_interval(self) -> tuple[float, float] | None:
-        """The angles at which the ball meets the ceiling, which is one interval; None at low speeds."""
+        """The interval of angles at which the ball hits the ceiling; None at low speeds."""
         place = self._contact_ends
         return None if place is None else (float(self.angles[place[0]]), float(self.angles[place[1]]))
 
@@ -96,26 +96,26 @@ class Landscape:
 
     @property
     def change_at_contact(self) -> float | None:
-        """Metres gained at its start: next to none where it starts by grazing, a fall beyond 8.43 m/s."""
+        """Metres gained at the start of the contact: almost none if the ball grazes it, negative above 8.43 m/s."""
         ends = self._contact_ends
         return None if ends is None else float(self.distances[ends[0]] - self.distances[ends[0] - 1])
 
     @property
     def best_before_contact(self) -> float | None:
-        """The longest distance of flatter launches: where an ascent that cannot jump ends."""
+        """The longest distance of flatter launches, where an ascent that cannot cross the jump ends."""
         ends = self._contact_ends
         return None if ends is None else float(self.distances[: ends[0]].max())
 
     def smoothed_at(self, angles: np.ndarray) -> np.ndarray:
-        """The mean distance under noise around angles [...]: what every estimator climbs"""
+        """The mean distance under noise around angles [...]: the objective of every estimator"""
         return np.interp(angles, self.angles, self._smoothed)
 
     def slope_at(self, angles: np.ndarray) -> np.ndarray:
-        """The gradient of that mean at angles [...], jumps included: the true one"""
+        """The true gradient of that mean at angles [...], jumps included"""
         return np.interp(angles, self.angles, self._slopes)
 
     def near_contact(self, angles: np.ndarray, deviations: float = 2) -> np.ndarray:
-        """Which of the angles [...] lie in the contact interval or so many deviations of noise beside it: bool"""
+        """Which of angles [...] lie in the contact interval or within some standard deviations of it: bool"""
         if self.contact_interval is None:
             return np.zeros(np.shape(angles), bool)
         low, high = self.contact_interval
@@ -128,13 +128,13 @@ class Landscape:
 
     @cached_property
     def _smoothed(self) -> np.ndarray:
-        return _convolved(self.distances, self._kernel[1])
+        return _convolve(self.distances, self._kernel[1])
 
     @cached_property
     def _slopes(self) -> np.ndarray:
-        """By the score: E[J(theta + noise) noise] / sigma^2, which holds across jumps."""
+        """By the score function, E[J(theta + noise) noise] / sigma^2, which holds across jumps."""
         noise, weights = self._kernel
-        return _convolved(self.distances, weights * noise / self.sigma**2)
+        return _convolve(self.distances, weights * noise / self.sigma**2)
 
     @property
     def _kernel(self) -> tuple[np.ndarray, np.ndarray]:
@@ -153,8 +153,8 @@ def landscape(speed: float, sigma: float) -> Landscape:
     return Landscape(speed, sigma, angles, distances(tensor, speed).numpy(), meets_ceiling(tensor, speed).numpy())
 
 
-def _convolved(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """sum_k weights[k] values[i + k], k from minus to plus half the weights: [n]; the ends are not to be used."""
+def _convolve(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """sum_k weights[k] values[i + k], where k = 0 is the middle of the weights: [n]; the ends are not valid."""
     size = len(values) + len(weights) - 1
     product = np.fft.rfft(values, size) * np.fft.rfft(weights[::-1], size)
     first = len(weights) // 2

@@ -1,1 +1,1 @@
-"""ESNR: how much signal policy gradients through a model carry, for their noise."""
+"""ESNR, the expected signal-to-noise ratio of policy gradients through a model."""

@@ -1,6 +1,5 @@
-"""alignment: the cosine between a model's policy gradients and the true ones."""
+"""The diagnostic `alignment`: the cosine between a model's policy gradients and the true ones."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,48 +12,36 @@ from wmel.parts import check_settings, refuse_unknown_settings, setting
 @refuse_unknown_settings
 @dataclass(frozen=True)
 class AlignmentDiagnostic:
-    """Where gradients through a model point, as ESNR reads it beside its ratios."""
+    """The directions of policy gradients, which `esnr` reads together with their ratios."""
 
     methods: tuple[str, ...] | None = setting(None, "estimators; none: fog,zog,cem")
-    states: int = setting(64, "states the models are asked at", at_least=1)
+    states: int = setting(64, "states at which the models are read", at_least=1)
     samples: int = setting(32, "gradients per state", at_least=2)
     plan_horizon: int = setting(15, "steps a sequence looks ahead", at_least=1)
-    sigma: float = setting(0.5, "spread of actions in halves of their range", above=0)
+    sigma: float = setting(0.5, "standard deviation of the actions, in halves of their range", above=0)
     source: str | list | dict = setting(
-        "random", "policy, or mixture, whose states they are; prior and native are a model's own"
+        "random", "policy, or mixture, that visits the states; prior and native are a model's own"
     )
     epsilon: float = setting(0.0, "share of its actions replaced by random ones", at_least=0, at_most=1)
     episode_steps: int = setting(EPISODE_STEPS, "steps of its episodes, at most the environment's", at_least=1)
 
     def __post_init__(self):
         check_settings(self)
-        self._esnr  # its checks  # noqa: B018
+        self._esnr  # checks the settings  # noqa: B018
 
     @property
     def _esnr(self) -> EsnrDiagnostic:
         return EsnrDiagnostic(**asdict(self))
 
     def check(self, environment: Environment, model: Any, objective: Any) -> None:
-        """Refuse what has no true gradient, before anything is spent."""
+        """Raises BadInput where there is no true gradient, before any episode runs."""
         if not environment.spec.branchable or not isinstance(environment.spec.actions, Box):
             raise BadInput(f"{environment.spec.name} has no true gradient: it must be branchable, its actions a box")
         self._esnr.check(environment, model, objective)
 
-    def read(
-        self,
-        environment: Environment,
-        name: str,
-        model: Any,
-        *,
-        objective: Any,
-        seed: int,
-        source: Any = None,
-        progress: Callable[[float], None] = lambda share: None,
-    ) -> dict[str, Any]:
-        """The cosines of one model and of the oracle's own estimates, as JSON."""
-        read = self._esnr.read(
-            environment, name, model, objective=objective, seed=seed, source=source, progress=progress
-        )
+    def read(self, environment: Environment, name: str, model: Any, **options: Any) -> dict[str, Any]:
+        """The cosines of one model and of the oracle's own estimates, as JSON; `options` are those of `esnr`."""
+        data = self._esnr.read(environment, name, model, **options)
         rows = [
             {
                 "model": one["model"],
@@ -65,12 +52,12 @@ class AlignmentDiagnostic:
                 "against": one["alignment"]["against_share"],
                 "unresolved": one["alignment"]["unresolved_share"],
             }
-            for one in read["readings"]
+            for one in data["readings"]
         ]
-        return {"environment": read["environment"], "source": read["source"], "rows": rows}
+        return {"environment": data["environment"], "source": data["source"], "rows": rows}
 
     @staticmethod
     def describe(data: dict[str, Any]) -> str:
-        """What a reading came to, in a few words."""
+        """The first cosines, in a few words."""
         values = ((one["method"], one["cosine"]) for one in data["rows"][:3])
         return ", ".join(f"{method} {'n/a' if value is None else format(value, '.2f')}" for method, value in values)

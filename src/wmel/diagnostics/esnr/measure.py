@@ -1,4 +1,4 @@
-"""ESNR of one model at given observations, as a function and as the paper's pseudo-code."""
+"""ESNR of one model at given observations: as a function, and as in the pseudo-code of the ESNR paper."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,21 +11,28 @@ from numpy.typing import ArrayLike
 
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import Imagines, WorldModel
-from wmel.diagnostics.esnr.estimators import Gradients, central_differences, elite_mean, gathered, zeroth_order
-from wmel.diagnostics.esnr.problem import Question, blocks, question
+from wmel.contract.world_model import LatentModel, WorldModel
+from wmel.diagnostics.esnr.estimators import (
+    Gradients,
+    central_differences,
+    concatenate_gradients,
+    elite_mean,
+    first_order,
+    zeroth_order,
+)
+from wmel.diagnostics.esnr.problem import GradientProblem, gradient_problem, split_observations
 from wmel.diagnostics.esnr.result import Esnr, TrueGradient
-from wmel.diagnostics.esnr.sampling import CategoricalActions, EsnrSettings, GaussianActions, action_draw
+from wmel.diagnostics.esnr.sampling import ActionDistribution, EsnrSettings, action_distribution
 from wmel.diagnostics.esnr.signal import PAPER_EPSILON
 from wmel.diagnostics.states import Observations, given_observations
 from wmel.errors import BadInput
-from wmel.machine import arrays_on_few
+from wmel.kinds import implements
+from wmel.machine import limit_blas_threads
 from wmel.models.oracle import Oracle
-from wmel.parts import able
 
-METHODS = ("fog", "zog", "cem")
+METHODS = {"fog": first_order, "zog": zeroth_order, "cem": elite_mean}
 DIFFERENCES = "fog(fd)"
-PAPER = {"sigma": 1.0, "temperature": 0.5}  # and TD-MPC2's temperature, which its third algorithm is taken from
+PAPER = {"sigma": 1.0, "temperature": 0.5}  # the temperature of TD-MPC2, from which its third algorithm is taken
 Progress = Callable[[float], None]
 
 
@@ -44,24 +51,22 @@ def esnr(
     """The ESNR of a model at observations, by `fog`, `zog` or `cem`.
 
     `model` is a world model, a pair (next, reward) of batched torch functions, or an oracle; `observations` are
-    numbers [B,O] or what `fresh_observations` found. Without an objective the model's own reward counts; without a
-    space actions are plain numbers around `mean` [H,A] or [B,H,A]. Settings are those of EsnrSettings; `paper=True` is
-    the paper's quantity to the letter. `progress` counts observations.
+    numbers [B,O] or the result of `fresh_observations`. Without an objective the model's own reward is used; without a
+    space, actions are plain numbers around `mean` [H,A] or [B,H,A]. Settings are those of EsnrSettings; `paper=True`
+    computes the quantity exactly as in the ESNR paper. `progress` counts observations.
     """
     if method not in (*METHODS, DIFFERENCES):
         raise BadInput(f"no estimator is called {method!r}; known: {', '.join((*METHODS, DIFFERENCES))}")
     if method == DIFFERENCES or (method == "fog" and isinstance(model, Oracle)):
-        how = {"objective": objective, "space": space, "mean": mean, "paper": paper, "progress": progress, **settings}
-        return true_gradient(model, observations, **how).esnr
-    sitting = _Sitting.of(
-        model, observations, objective=objective, space=space, mean=mean, method=method,
-        settings=chosen_settings(settings, mean, paper),
-    )  # fmt: skip
-    each = sitting.settings.samples * (sitting.settings.population if method == "cem" else 1)
-    estimator = _estimator(method)
-    with arrays_on_few():
-        parts = [estimator(*block) for block in sitting.blocks(each, progress)]
-    return sitting.finished(gathered(parts))
+        options = {"objective": objective, "space": space, "mean": mean, "paper": paper, "progress": progress}
+        return true_gradient(model, observations, **options, **settings).esnr
+    setup = prepare_esnr(
+        model, observations, build_settings(settings, mean, paper), method, objective=objective, space=space, mean=mean
+    )
+    each = setup.settings.samples * (setup.settings.population if method == "cem" else 1)
+    with limit_blas_threads():
+        parts = [METHODS[method](*arguments) for arguments in setup.chunks(each, progress)]
+    return setup.result(concatenate_gradients(parts))
 
 
 def true_gradient(
@@ -75,97 +80,89 @@ def true_gradient(
     progress: Progress = lambda observations: None,
     **settings: Any,
 ) -> TrueGradient:
-    """First-order gradients of a model that can only be stepped, such as the oracle, by central differences."""
-    sitting = _Sitting.of(
-        model, observations, objective=objective, space=space, mean=mean, method=DIFFERENCES,
-        settings=chosen_settings(settings, mean, paper),
-    )  # fmt: skip
-    with arrays_on_few():
-        parts = [central_differences(*block) for block in sitting.blocks(8 * sitting.settings.samples, progress)]
-    found = sitting.finished(gathered([part.gradients for part in parts]))
-    return TrueGradient(found, np.concatenate([part.coarse_means for part in parts]))
+    """First-order gradients of a model that has no derivative, such as the oracle, by central differences."""
+    chosen = build_settings(settings, mean, paper)
+    setup = prepare_esnr(model, observations, chosen, DIFFERENCES, objective=objective, space=space, mean=mean)
+    with limit_blas_threads():
+        parts = [central_differences(*arguments) for arguments in setup.chunks(8 * chosen.samples, progress)]
+    measured = setup.result(concatenate_gradients([part.gradients for part in parts]))
+    return TrueGradient(measured, np.concatenate([part.coarse_means for part in parts]))
 
 
 @dataclass(frozen=True, eq=False)
-class _Sitting:
-    """One model asked at all observations, a few at a time."""
+class EsnrSetup:
+    """What one measurement needs: a gradient problem, the distribution of actions, and the observations."""
 
-    question: Question
-    draw: GaussianActions | CategoricalActions
-    seen: Observations
+    problem: GradientProblem
+    distribution: ActionDistribution
+    observations: Observations
     method: str
-    begin: float = field(default_factory=time.perf_counter)
-
-    @classmethod
-    def of(
-        cls,
-        model: Any,
-        observations: Any,
-        *,
-        objective: Objective | ModelReward | None,
-        space: Space | None,
-        mean: ArrayLike | None,
-        settings: EsnrSettings,
-        method: str,
-    ) -> "_Sitting":
-        seen = observations if isinstance(observations, Observations) else given_observations(observations)
-        asked = question(_as_model(model), seen, settings, space, objective, method)
-        return cls(asked, action_draw(space, settings, _numbers(mean), len(seen)), seen, method)
+    start_s: float = field(default_factory=time.perf_counter)
 
     @property
     def settings(self) -> EsnrSettings:
-        return self.question.settings
+        return self.problem.settings
 
-    def blocks(self, each: int, progress: Progress) -> Iterator[tuple[Any, ...]]:
-        """What an estimator is called with, for observations that take `each` rows."""
-        for rows in blocks(len(self.seen), each, self.settings.rows):
-            streams = self.seen.streams.rows(np.arange(rows.start, rows.stop))
-            yield self.question, self.draw, streams, rows, f"esnr {self.settings.noise_seed}"
+    def chunks(self, each: int, progress: Progress) -> Iterator[tuple[Any, ...]]:
+        """The arguments of an estimator that imagines `each` sequences per observation, chunk by chunk."""
+        for rows in split_observations(len(self.observations), each, self.settings.rows):
+            streams = self.observations.streams.rows(np.arange(rows.start, rows.stop))
+            yield self.problem, self.distribution, streams, rows, f"esnr {self.settings.noise_seed}"
             progress(rows.stop - rows.start)
 
-    def finished(self, gradients: Gradients) -> Esnr:
-        seconds, name, seen = time.perf_counter() - self.begin, self.question.model.spec.name, self.seen
-        return Esnr(name, self.method, self.settings, gradients, seen.episodes, seen.steps, seconds, self._asked())
+    def result(self, gradients: Gradients) -> Esnr:
+        """The ESNR of the gradients of all observations."""
+        episodes, steps = self.observations.episodes, self.observations.steps
+        seconds, name = time.perf_counter() - self.start_s, self.problem.model.spec.name
+        return Esnr(name, self.method, self.settings, gradients, episodes, steps, seconds, self._comparison_key())
 
-    def _asked(self) -> str:
+    def _comparison_key(self) -> str:
         """A hash of all that two models must share to be compared."""
-        percept, space = self.seen.percept, self.question.space
-        known = [percept.observation, percept.goal, self.draw.centre]
-        known += [space.low, space.high] if isinstance(space, Box) else []
-        digest = sha256(repr((self.question.objective.name, [array.shape for array in known])).encode())
-        for array in known:
+        percept, space = self.observations.percept, self.problem.space
+        shared = [percept.observation, percept.goal, self.distribution.centre]
+        shared += [space.low, space.high] if isinstance(space, Box) else []
+        digest = sha256(repr((self.problem.objective.name, [array.shape for array in shared])).encode())
+        for array in shared:
             digest.update(np.ascontiguousarray(array, np.float64).tobytes())
         return digest.hexdigest()
 
 
-def _as_model(given: Any) -> WorldModel:
-    """A model, or a pair of functions as one."""
+def prepare_esnr(
+    model: Any,
+    observations: Any,
+    settings: EsnrSettings,
+    method: str,
+    *,
+    objective: Objective | ModelReward | None,
+    space: Space | None,
+    mean: ArrayLike | None,
+) -> EsnrSetup:
+    """The setup of one measurement, from arguments as `esnr` accepts them."""
+    given = observations if isinstance(observations, Observations) else given_observations(observations)
+    problem = gradient_problem(_to_model(model), given, settings, space, objective, method)
+    return EsnrSetup(problem, action_distribution(space, settings, _parse_mean(mean), len(given)), given, method)
+
+
+def _to_model(given: Any) -> WorldModel:
+    """A model as it is, or a pair of functions as a model."""
     if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
         from wmel.models.pair import PairModel
 
         return PairModel(*given)
-    if not able(given, Imagines):
+    if not implements(given, LatentModel):
         kind = type(given).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
     return cast(WorldModel, given)
 
 
-def _estimator(method: str) -> Callable[..., Gradients]:
-    if method == "fog":
-        from wmel.diagnostics.esnr.first_order import first_order  # needs torch
-
-        return first_order
-    return {"zog": zeroth_order, "cem": elite_mean}[method]
-
-
-def chosen_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
-    """What is asked for; `paper` is to its letter. A mean brings its own horizon."""
-    if "horizon" in settings:  # its name until 0.2
+def build_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:
+    """The settings requested, or those of the ESNR paper. Without a planning horizon, a mean sets it."""
+    if "horizon" in settings:  # the former name
         settings = {("plan_horizon" if name == "horizon" else name): value for name, value in settings.items()}
     unknown = [name for name in settings if name not in EsnrSettings.__dataclass_fields__]
     if unknown:
         raise BadInput(f"an ESNR has no setting '{unknown[0]}'; known: {', '.join(EsnrSettings.__dataclass_fields__)}")
-    centre = _numbers(mean)
+    centre = _parse_mean(mean)
     if centre is not None and "plan_horizon" not in settings:
         settings = {**settings, "plan_horizon": centre.shape[-2]}
     if paper:
@@ -173,8 +170,8 @@ def chosen_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: boo
     return EsnrSettings(**settings)
 
 
-def _numbers(mean: ArrayLike | None) -> np.ndarray | None:
-    """The mean of the actions [H,A] or [B,H,A]."""
+def _parse_mean(mean: ArrayLike | None) -> np.ndarray | None:
+    """The mean of the actions [H,A] or [B,H,A] as numbers."""
     if mean is None:
         return None
     try:
@@ -189,8 +186,8 @@ def _numbers(mean: ArrayLike | None) -> np.ndarray | None:
 def compute_esnr(actions: Any, J: Callable[[Any], Any], grad_f: Callable[[Any, Any], Any]) -> Any:
     """Squared mean over variance of grad_f(J, actions) along axis 0 of torch actions [n,A], averaged over coordinates.
 
-    Axis 0 must hold samples of ONE observation: rows of different observations put the spread between states into
-    the noise, which is another quantity. Nothing is corrected for: without any signal n samples give about 1/n.
+    Axis 0 must hold samples of ONE observation; rows of different observations would add the spread between states to
+    the noise. There is no bias correction: without any signal, n samples give about 1/n.
     """
     if getattr(actions, "ndim", 0) < 1 or len(actions) < 2:
         raise BadInput("compute_esnr needs at least two rows of actions: one gradient has no variance")

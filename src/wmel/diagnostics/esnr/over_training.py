@@ -1,4 +1,4 @@
-"""ESNR over the checkpoints of a training: whether it falls and rises again, and what it rises together with."""
+"""ESNR over the checkpoints of a training: whether its curve has a U-shape, and what it correlates with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
 from wmel.stats.ranks import partial_spearman, spearman
 
-FEWEST = 5  # checkpoints: the lowest, and SIDE on either side
+MIN_CHECKPOINTS = 5  # the lowest, and SIDE on either side
 SIDE = 2
 ERRORS = 2.0  # standard errors that a difference must exceed
-IN_A_ROW = 2  # checkpoints that the online rule waits for
+IN_A_ROW = 2  # checkpoints above the minimum that the online rule requires
 HALF_WIDTH = 1.959964  # of a 95% interval, in standard errors
-LARGEST = 50.0  # of an exponent: past that a factor says nothing more
-FEWEST_POINTS = 3  # of a run: two checkpoints always go together or against each other
+MAX_EXPONENT = 50.0  # a larger factor says nothing more
+MIN_POINTS = 3  # of a run: the rank correlation of two points is always 1 or -1
 
 
 class CurveShape(Enum):
@@ -29,11 +29,11 @@ class CurveShape(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TrainingCurve:
-    """One run by one estimator. ESNR 0: every gradient is exactly zero (dead); NaN: unknown, and left out."""
+    """One training by one estimator. ESNR 0: every gradient is exactly zero (dead); NaN: unknown, and left out."""
 
-    updates: np.ndarray  # [n] rising
+    updates: np.ndarray  # [n] increasing
     esnr: np.ndarray  # [n]
-    low: np.ndarray  # [n] of 95% intervals; NaN: there is none
+    low: np.ndarray  # [n] of 95% intervals; NaN: no interval
     high: np.ndarray  # [n]
 
     def __post_init__(self):
@@ -42,16 +42,16 @@ class TrainingCurve:
         if self.updates.ndim != 1 or len({array.shape for array in vars(self).values()}) > 1:
             raise BadInput("a curve needs updates, ESNR and both ends of its intervals as lists of one length")
         if (np.diff(self.updates) <= 0).any():
-            raise BadInput(f"the updates of a curve must rise, got {self.updates.tolist()}")
+            raise BadInput(f"the updates of a curve must increase, got {self.updates.tolist()}")
 
 
 @dataclass(frozen=True)
 class UShape:
-    """The answer; `reasons` say which conditions failed. Falls and rises are natural logarithms."""
+    """Whether a curve is a U; `reasons` name the conditions that failed. Falls and rises are natural logarithms."""
 
     shape: CurveShape
     reasons: tuple[str, ...] = ()
-    minimum: int | None = None  # updates of the lowest checkpoint once smoothed
+    minimum: int | None = None  # updates of the lowest checkpoint after smoothing
     lowest: float | None = None  # ESNR there
     fall: float | None = None  # from the highest before
     rise: float | None = None  # to the last
@@ -59,11 +59,11 @@ class UShape:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Logarithms of the readings that are known, and how far each can be trusted.
+    """Logarithms of the known readings, with their standard errors.
 
-    One without an interval, or all below 0 (its noise was overestimated), is left out.
-    Dead ones are at -inf, without error. One whose interval holds 0 is at the logarithm of its upper end: as a minimum
-    that understates the depth, and as anything higher than a minimum it does not count.
+    A reading without an interval, or with an interval below 0 (its noise was overestimated), is left out. A dead one is
+    at -inf, without error. One whose interval holds 0 is at the logarithm of its upper end, which understates the depth
+    of a minimum; it does not count as anything higher than a minimum.
     """
 
     updates: np.ndarray  # [m]
@@ -83,7 +83,7 @@ class Levels:
 
     @cached_property
     def smoothed(self) -> "Levels":
-        """The median of 3 neighbours, with the error of the reading it is; the first and the last stay."""
+        """The median of 3 neighbours with its error; the first and the last reading stay."""
         place = np.arange(len(self.values))
         if len(place) > 2:
             threes = np.lib.stride_tricks.sliding_window_view(self.values, 3)
@@ -92,23 +92,23 @@ class Levels:
 
     @property
     def alive(self) -> "Levels":
-        """Those with gradients."""
-        there = self.values > -np.inf
-        return Levels(self.updates[there], self.values[there], self.errors[there], self.near_zero[there])
+        """The readings with gradients."""
+        alive = self.values > -np.inf
+        return Levels(self.updates[alive], self.values[alive], self.errors[alive], self.near_zero[alive])
 
-    def rise(self, least: int, place: int) -> "Rise":
-        """From one reading to a higher one."""
+    def rise(self, bottom: int, place: int) -> "Rise":
+        """The difference from one reading to a higher one."""
         if self.near_zero[place] or self.values[place] == -np.inf:
-            return Rise(0.0, 0.0, "from or to a reading that is not told from 0")
-        noise = ERRORS * float(np.hypot(self.errors[place], self.errors[least]))
-        change = float(self.values[place] - self.values[least])
-        folds = [f"{np.exp(min(one, LARGEST)):.3g}-fold" for one in (change, noise)]
+            return Rise(0.0, 0.0, "from or to a reading that cannot be distinguished from 0")
+        noise = ERRORS * float(np.hypot(self.errors[place], self.errors[bottom]))
+        change = float(self.values[place] - self.values[bottom])
+        folds = [f"{np.exp(min(one, MAX_EXPONENT)):.3g}-fold" for one in (change, noise)]
         return Rise(change, noise, f"{folds[0]}, not beyond noise ({folds[1]})")
 
 
 @dataclass(frozen=True)
 class Rise:
-    """A difference of logarithms, what it must exceed to be one, and words for where it does not."""
+    """A difference of logarithms, the noise it must exceed, and a description for where it does not."""
 
     change: float
     noise: float
@@ -120,30 +120,31 @@ class Rise:
 
 
 def u_shape(curve: TrainingCurve) -> UShape:
-    """A U only if smoothed log ESNR falls to its minimum and rises to the last checkpoint, each by more than noise.
+    """Whether smoothed log ESNR falls to its minimum and rises to the last checkpoint, each by more than noise.
 
     Both differences must exceed 2 sqrt(SE^2 + SE^2), and 2 checkpoints must lie on either side of the minimum.
     """
     levels = Levels.of(curve).smoothed
     count = len(levels.values)
-    if count < FEWEST:
+    if count < MIN_CHECKPOINTS:
         return UShape(
-            CurveShape.TOO_FEW, (f"{count} of {len(curve.esnr)} checkpoints have an ESNR, {FEWEST} are needed",)
+            CurveShape.TOO_FEW,
+            (f"{count} of {len(curve.esnr)} checkpoints have an ESNR, {MIN_CHECKPOINTS} are needed",),
         )
-    least = int(np.argmin(levels.values))
-    minimum, lowest = int(levels.updates[least]), float(np.exp(levels.values[least]))
+    bottom = int(np.argmin(levels.values))
+    minimum, lowest = int(levels.updates[bottom]), float(np.exp(levels.values[bottom]))
     reasons = []
-    if min(least, count - 1 - least) < SIDE:
-        dead = " (0: every gradient is zero there)" if lowest == 0 and not levels.near_zero[least] else ""
-        sides = f"{least} of {count} checkpoints before that and {count - 1 - least} after"
+    if min(bottom, count - 1 - bottom) < SIDE:
+        dead = " (0: every gradient is zero there)" if lowest == 0 and not levels.near_zero[bottom] else ""
+        sides = f"{bottom} of {count} checkpoints before that and {count - 1 - bottom} after"
         reasons.append(f"it is lowest at {minimum} updates{dead}, with {sides}; {SIDE} are needed on each side")
     fall = rise = None
-    if least:
-        before = np.where(levels.near_zero[:least], -np.inf, levels.values[:least])
-        fall = levels.rise(least, int(np.argmax(before)))
+    if bottom:
+        before = np.where(levels.near_zero[:bottom], -np.inf, levels.values[:bottom])
+        fall = levels.rise(bottom, int(np.argmax(before)))
         reasons += [] if fall.is_real else [f"its fall to {minimum} updates is {fall.words}"]
-    if least < count - 1:
-        rise = levels.rise(least, count - 1)
+    if bottom < count - 1:
+        rise = levels.rise(bottom, count - 1)
         reasons += [] if rise.is_real else [f"its rise from {minimum} updates to the last is {rise.words}"]
     changes = (None if one is None else one.change for one in (fall, rise))
     return UShape(CurveShape.NONE if reasons else CurveShape.U, tuple(reasons), minimum, lowest, *changes)
@@ -152,58 +153,58 @@ def u_shape(curve: TrainingCurve) -> UShape:
 def left_biased_region(curve: TrainingCurve) -> int | None:
     """The online rule: updates at which ESNR is above its minimum so far for the second checkpoint in a row.
 
-    Above by two standard errors of the difference; nothing is smoothed and nothing later is looked at. Dead checkpoints
-    are passed over: without gradients there is no biased region to leave.
+    Above means by two standard errors of the difference. Nothing is smoothed, and no later checkpoint is used. Dead
+    checkpoints are skipped: without gradients there is no biased region to leave.
     """
-    levels, least, row = Levels.of(curve).alive, 0, 0
+    levels, bottom, row = Levels.of(curve).alive, 0, 0
     for place in range(1, len(levels.values)):
-        row = row + 1 if levels.rise(least, place).is_real else 0
+        row = row + 1 if levels.rise(bottom, place).is_real else 0
         if row == IN_A_ROW:
             return int(levels.updates[place])
-        if levels.values[place] < levels.values[least]:
-            least = place
+        if levels.values[place] < levels.values[bottom]:
+            bottom = place
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Two numbers at each checkpoint of a run; pairs with a NaN are left out."""
+    """Two numbers at each checkpoint of a training."""
 
     updates: np.ndarray  # [n]
     one: np.ndarray  # [n]
     other: np.ndarray  # [n]
 
     def since(self, updates: int | None) -> "Pairs":
-        """What is known from a number of updates on; None: all of it."""
-        kept = np.isfinite(self.one) & np.isfinite(self.other)
-        kept &= self.updates >= (-np.inf if updates is None else updates)
-        return Pairs(self.updates[kept], self.one[kept], self.other[kept])
+        """The pairs without NaN from a number of updates on; None: from the first."""
+        known = np.isfinite(self.one) & np.isfinite(self.other)
+        known &= self.updates >= (-np.inf if updates is None else updates)
+        return Pairs(self.updates[known], self.one[known], self.other[known])
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Means over runs of rank correlations within each; intervals are over runs, and need 3 of them."""
+    """Means over trainings of the rank correlations within each; an interval needs 3 trainings."""
 
     rho: Estimate
-    partial: Estimate  # given the updates: ranks of these and of their logarithm are the same
+    partial: Estimate  # given the updates, whose logarithm has the same ranks
     by_run: tuple[Estimate, ...]
 
 
 def correlation(runs: Sequence[Pairs]) -> Correlation:
-    """How two numbers go together within runs. Ranks of ESNR and of its logarithm are the same, and 0 has one."""
+    """The rank correlation of two numbers within each training; ESNR and its logarithm have the same ranks."""
     plain, partial = [], []
     for known in (run.since(None) for run in runs):
         count = len(known.one)
-        if count < FEWEST_POINTS:
-            few = Estimate.undefined(f"fewer than {FEWEST_POINTS} checkpoints have both numbers", n=count)
+        if count < MIN_POINTS:
+            few = Estimate.undefined(f"fewer than {MIN_POINTS} checkpoints have both numbers", n=count)
             plain, partial = [*plain, few], [*partial, few]
         else:
             plain.append(spearman(known.one.tolist(), known.other.tolist()))
             partial.append(partial_spearman(known.one.tolist(), known.other.tolist(), known.updates.tolist()))
-    return Correlation(_over_runs(plain), _over_runs(partial), tuple(plain))
+    return Correlation(_mean_over_runs(plain), _mean_over_runs(partial), tuple(plain))
 
 
-def _over_runs(found: Sequence[Estimate]) -> Estimate:
+def _mean_over_runs(found: Sequence[Estimate]) -> Estimate:
     known = np.array([one.value for one in found if one.value is not None])
     if not len(known):
         return Estimate.undefined(found[0].reason if found else "there are no runs")

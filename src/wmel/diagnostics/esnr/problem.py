@@ -1,32 +1,32 @@
-"""The returns a model imagines for sampled actions, whose gradients are estimated."""
+"""The gradient problem: the returns that a model imagines for action sequences, whose gradients are estimated."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, namespace_of, only_values
+from wmel.arrays import Array, as_like, namespace_of, no_grad_unless_required
 from wmel.contract.environment import Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import RewardsItself, ValuesItself, WorldModel
+from wmel.contract.world_model import HasReward, HasValue, WorldModel
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations
-from wmel.errors import BadInput, BadModel, WmelError, described
+from wmel.errors import BadInput, BadModel, WmelError, describe_error
+from wmel.kinds import implements
 from wmel.models.imagine import Imagined, imagine
-from wmel.parts import able
 
 
 @dataclass(frozen=True, eq=False)
-class Foreseen:
-    """Rewards of steps 1..H, discounted to the start, and the values met on the way where they were asked for."""
+class ImaginedReturns:
+    """Rewards of steps 1..H, discounted to the start, and the values of the latents before each step if requested."""
 
     rewards: Array  # [M,H]
-    values: Array | None  # [M,H], of the latents actions met, discounted likewise
+    values: Array | None  # [M,H], discounted likewise
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """Returns that a model gives to action sequences from each of B observations."""
+class GradientProblem:
+    """The returns that a model assigns to action sequences from each of B observations."""
 
     model: WorldModel
     objective: Objective | ModelReward
@@ -35,9 +35,9 @@ class Question:
     latents: Array  # [B,Z]
     goals: Array  # [B,G]
 
-    def foreseen(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> Foreseen:
-        """Of actions [M,H,A] from the observations `rows` [M] on."""
-        imagined = self._imagined(rows, actions)
+    def imagine_returns(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> ImaginedReturns:
+        """Returns of actions [M,H,A], each sequence from the observation that `rows` [M] names."""
+        imagined = self._imagine(rows, actions)
         rate, horizon = self.settings.discount, self.settings.plan_horizon
         weights = as_like(rate ** np.arange(horizon), imagined.costs)
         xp = namespace_of(imagined.costs)
@@ -45,49 +45,49 @@ class Question:
         if self.settings.terminal_value:
             last = rate**horizon * self._values(imagined.trajectory[:, -1:])
             rewards = xp.concatenate([rewards[:, :-1], rewards[:, -1:] + last], axis=1)
-        met = self._values(imagined.trajectory[:, :-1]) * weights if values else None
-        return Foreseen(rewards, met)
+        before = self._values(imagined.trajectory[:, :-1]) * weights if values else None
+        return ImaginedReturns(rewards, before)
 
-    def in_parts(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> Foreseen:
-        """The same, as many rows at a time as the settings say, with no books kept for gradients."""
+    def imagine_in_chunks(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> ImaginedReturns:
+        """The same without gradients, `settings.rows` sequences at a time."""
         size = self.settings.rows
-        with only_values(actions):
+        with no_grad_unless_required(actions):
             parts = [
-                self.foreseen(rows[start : start + size], actions[start : start + size], values=values)
+                self.imagine_returns(rows[start : start + size], actions[start : start + size], values=values)
                 for start in range(0, len(actions), size)
             ]
             xp = namespace_of(parts[0].rewards)
-            met = [part.values for part in parts]
-            return Foreseen(xp.concatenate([part.rewards for part in parts]), xp.concatenate(met) if values else None)
+            rewards = xp.concatenate([part.rewards for part in parts])
+            return ImaginedReturns(rewards, xp.concatenate([part.values for part in parts]) if values else None)
 
-    def _imagined(self, rows: np.ndarray, actions: Array) -> Imagined:
+    def _imagine(self, rows: np.ndarray, actions: Array) -> Imagined:
         try:
             return imagine(self.model, self.objective, self.space, self.latents, self.goals, rows, actions)
         except WmelError:
             raise
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             shapes = f"{len(rows)} latents of {self.latents.shape[1]} and actions {tuple(actions.shape)}"
-            raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {described(error)}") from error
+            raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {describe_error(error)}") from error
 
     def _values(self, trajectory: Array) -> Array:
-        assert able(self.model, ValuesItself), "asked for only where the model has them"
+        assert implements(self.model, HasValue), "values are requested only of a model that has them"
         rows, steps = trajectory.shape[:2]
         return self.model.values(trajectory.reshape(rows * steps, -1)).reshape(rows, steps)
 
 
-def question(
+def gradient_problem(
     model: WorldModel,
     observations: Observations,
     settings: EsnrSettings,
     space: Space | None,
     objective: Objective | ModelReward | None,
     method: str,
-) -> Question:
-    """A model asked about observations; without an objective it must have a reward of its own."""
+) -> GradientProblem:
+    """The problem of a model at observations; without an objective the model must have a reward of its own."""
     if isinstance(objective, str):
         raise BadInput(f"an objective is an object, not the name {objective!r}: wmel.catalog.objective finds it")
     score = ModelReward() if objective is None else objective
-    name, rewards, values = model.spec.name, able(model, RewardsItself), able(model, ValuesItself)
+    name, rewards, values = model.spec.name, implements(model, HasReward), implements(model, HasValue)
     if isinstance(score, ModelReward) and not rewards:
         raise BadInput(f"{name} gives no reward of its own: name an objective")
     if (settings.terminal_value or (method == "zog" and settings.baseline == "value")) and not values:
@@ -98,20 +98,23 @@ def question(
     if not bool(namespace_of(latents).isfinite(latents).all()):
         raise BadInput(f"{name} encodes an observation as NaN or infinity")
     goals = as_like(observations.percept.goal, latents)
-    return Question(model, score, space, settings, latents, goals)
+    return GradientProblem(model, score, space, settings, latents, goals)
 
 
-def rows_of(first: int, last: int, each: int) -> np.ndarray:
-    """Observations first..last-1, each so many times."""
-    return np.repeat(np.arange(first, last), each)
+def repeat_rows(rows: slice, each: int) -> np.ndarray:
+    """The observations of a slice, each `each` times."""
+    return np.repeat(np.arange(rows.start, rows.stop), each)
 
 
-def blocks(observations: int, each: int, rows: int) -> list[slice]:
-    """Observations a few at a time, so that no more than `rows` sequences, or those of one, are drawn at once."""
+def split_observations(observations: int, each: int, rows: int) -> list[slice]:
+    """Slices of the observations such that no more than `rows` sequences are sampled at once, `each` per observation.
+
+    A slice has at least one observation.
+    """
     size = max(1, rows // max(1, each))
     return [slice(start, min(start + size, observations)) for start in range(0, observations, size)]
 
 
-def flat(array: Array, keep: int) -> Array:
-    """All but the last `keep` axes as one."""
+def merge_axes(array: Array, keep: int) -> Array:
+    """The array with all but its last `keep` axes merged into one."""
     return array.reshape(math.prod(array.shape[:-keep]), *array.shape[-keep:])

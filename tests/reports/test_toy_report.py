@@ -1,0 +1,125 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.reports.outline import Outline
+from wmel.errors import MissingExtra
+from wmel.reports.html import render_html
+from wmel.reports.markdown import render_markdown
+
+pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report]")
+pytest.importorskip("torch", reason="install wmel[learned]")
+
+from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Panel, PanelReading
+from wmel.diagnostics.ceiling_bounce.problem import landscape
+from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
+from wmel.reports.toy_report import toy_document, toy_sentences, toy_table
+from wmel.stats.estimate import Estimate
+
+
+def made_panel(speed: float) -> Panel:
+    """Numbers made up such that FoG has the most signal and gets nowhere."""
+    climb = np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99])
+    readings = []
+    for place, one in enumerate(ESTIMATORS):
+        fog = one.name == "FoG"
+        ratios = np.full(len(ANGLES), 1000.0 if fog else 1 / (1 + place))
+        ratios[5] = -0.1
+        heights = climb * (0.8 if fog else 1 - 0.004 * place)
+        readings.append(PanelReading(one.name, ratios, float(place), Estimate(0.25 if fog else 1.0, n=14), heights))
+    return Panel(landscape(speed, SIGMA), ANGLES, tuple(readings))
+
+
+@pytest.fixture(scope="module")
+def panels() -> list[Panel]:
+    return [made_panel(5.0), made_panel(6.0)]
+
+
+@pytest.fixture(scope="module")
+def page(panels) -> str:
+    return render_html(toy_document(panels))
+
+
+def test_a_page_has_every_figure_table_and_sentence(page, panels):
+    outline = Outline(page)
+    assert [one["data-figure"] for one in outline.all("script") if "data-figure" in one] == [
+        f"{name}-{number}" for name in ("landscape", "ratios", "ascents") for number in (0, 1)
+    ]
+    assert len(outline.all("table")) == 2
+    for words in toy_sentences(panels[1]):
+        assert words.replace("'", "&#x27;") in page
+
+
+def test_the_markdown_has_the_same_tables(panels):
+    text = render_markdown(toy_document(panels))
+    for panel in panels:
+        for row in toy_table(panel).rows:
+            assert f"| {' | '.join(cell.text for cell in row)} |" in text
+
+
+def test_sentences_come_from_the_numbers(panels):
+    told = " ".join(toy_sentences(panels[1]))
+    assert "FoG) have the highest ESNR per rollout (mean 992.9, median 1e+03)" in told
+    assert "in 0% of the seeds" in told and "CEM 8/64, with 0.496 per rollout, climbs fastest" in told
+    assert "at 25% of 14 angles" in told and "puts MPPI first (6)" in told
+
+
+def test_other_numbers_give_other_sentences(panels):
+    best = panels[1].readings[1]
+    quiet = replace(panels[1].first_order, ratios=best.ratios / 100, heights=best.heights + 0.01)
+    told = " ".join(toy_sentences(replace(panels[1], readings=(quiet, *panels[1].without_first_order))))
+    assert "ESNR per rollout of rank 7" in told and "as fast as any" in told and "highest" not in told
+
+
+def test_without_contact_nothing_is_said_of_signs():
+    flat = made_panel(4.0)
+    unknown = [replace(one, right_sign=Estimate.undefined("no contact")) for one in flat.readings]
+    flat = replace(flat, readings=tuple(unknown))
+    assert "never meets the ceiling" in toy_sentences(flat)[0]
+    assert not any("true sign" in words for words in toy_sentences(flat))
+    assert "n/a: no contact (right sign of every row)" in render_markdown(toy_document([flat]))
+    assert not landscape_figure(flat).layout.shapes[1:]
+
+
+def test_the_landscape_is_broken_where_it_jumps():
+    for speed, jumps in ((4.0, 0), (6.0, 1), (10.0, 2)):
+        distances = landscape_figure(made_panel(speed)).data[0].y
+        assert sum(value is None for value in distances) == jumps
+
+
+def test_what_a_logarithmic_axis_cannot_show_is_left_out(panels):
+    figure = ratios_figure(panels[0])
+    assert figure.layout.yaxis.type == "log" and len(figure.data) == len(ESTIMATORS)
+    assert all(trace.y[5] is None and trace.y[6] > 0 for trace in figure.data)
+
+
+def test_every_ascent_has_a_band_that_its_legend_hides_too(panels):
+    traces = ascents_figure(panels[0]).data
+    assert len(traces) == 2 * len(ESTIMATORS)
+    assert [trace.legendgroup for trace in traces[::2]] == [trace.name for trace in traces[1::2]]
+
+
+def test_without_plotly_the_page_names_the_extra(monkeypatch, panels):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    for name in ("toy_figures", "figure_style", "plotly_script"):
+        monkeypatch.delitem(sys.modules, f"wmel.reports.{name}", raising=False)
+    with pytest.raises(MissingExtra, match=r"install wmel\[report\]"):
+        render_html(toy_document(panels))
+
+
+@pytest.mark.slow
+def test_a_browser_draws_every_figure_without_complaint_or_request(opened, page):
+    tab, noticed, address = opened(page)
+    tab.wait_for_selector("#ascents-1 .main-svg")
+    assert tab.locator(".js-plotly-plot").count() == 6
+    assert tab.locator("#ratios-1 .scatterlayer .trace").count() == len(ESTIMATORS)
+    assert noticed == {"complaints": [], "requests": [address]}
+
+
+@pytest.mark.slow
+def test_a_narrow_window_scrolls_tables_and_not_the_page(opened, page):
+    tab, _, _ = opened(page, viewport={"width": 400, "height": 800})
+    tab.wait_for_selector("#ascents-1 .main-svg")
+    assert tab.evaluate("document.documentElement.scrollWidth") == 400
