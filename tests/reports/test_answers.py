@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wmel.stats.holm import holm
 
 import wmel.analysis.verdict
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
@@ -16,6 +15,7 @@ from wmel.reports.gap_report import gap_answer, gap_document, judged_gaps
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_report import gap_sentence
 from wmel.reports.study_summary import study_answer
+from wmel.stats.paired import holm
 
 DECIDES = 123  # pairs, in place of a calculation that takes longer than all others together
 CLAIMS = {  # advice -> verdicts that allow it

@@ -19,9 +19,10 @@ from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, study_tables
 from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
-from wmel.experiments.spec import LABELLED_AS, parse_study, read_toml
+from wmel.experiments.spec import LABELLED_AS, parse_study
 from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import Changed, Store
+from wmel.files import read_toml
 from wmel.reports.document import figure_of
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record

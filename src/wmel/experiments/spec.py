@@ -1,7 +1,6 @@
 """A study as data: TOML or a dict read, swept settings spread out, every key checked and named where it is wrong."""
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from wmel.experiments.keys import (
 )
 from wmel.experiments.model_keys import SEED, ModelKeys
 from wmel.experiments.refusals import place_words, refusal, shown
+from wmel.files import read_toml
 
 __all__ = ["MOST", "SEED", "StudyEntry", "StudySpec", "arm_name", "parse_study", "read_study"]
 
@@ -101,20 +101,6 @@ def read_study(path: Path) -> StudySpec:
     """The study of a file; whatever is wrong is named with its place."""
     data, text = read_toml(path)
     return parse_study(data, text, path)
-
-
-def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """The tables of a study file, and its text."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the study {path}: {error}") from error
-    try:
-        return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        words = " ".join(str(error).split())
-        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
-        raise BadInput(f"{path} is not TOML: {twice}{words}") from error
 
 
 def parse_study(
