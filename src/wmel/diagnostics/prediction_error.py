@@ -16,8 +16,8 @@ from wmel.contract.environment import Environment, Finite
 from wmel.contract.policy import Percept
 from wmel.diagnostics.states import FRESH
 from wmel.errors import BadInput
-from wmel.models.callable_model import adapted_model
-from wmel.models.imagine import decoded, model_input, rollout
+from wmel.models.callable_model import adapt_model
+from wmel.models.imagine import decode_trajectory, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
@@ -47,7 +47,7 @@ class PredictionErrorDiagnostic:
         exploration(environment, self.source, self.epsilon)
         if min(self.episode_steps, environment.spec.max_steps) < self.steps:
             raise BadInput(f"episodes must have at least as many steps as are predicted, {self.steps}")
-        if model is not None and adapted_model(model)[0] != "batched":
+        if model is not None and adapt_model(model)[0] != "batched":
             raise BadInput("an object of four methods decodes nothing: it predicts no observation")
 
     def read(
@@ -63,7 +63,7 @@ class PredictionErrorDiagnostic:
     ) -> dict[str, Any]:
         """The errors of one model, or of the oracle where it is None, as JSON."""
         segments = _collect_segments(environment, replace(self, source=policy_shares(self.source)), seed)
-        predictor = Oracle(environment) if model is None else adapted_model(model)[1]
+        predictor = Oracle(environment) if model is None else adapt_model(model)[1]
         squares = np.square(_predicted(environment, predictor, segments) - segments.after).mean(axis=2)  # [M,H]
         unchanged = np.square(segments.percept.observation[:, None] - segments.after).mean(axis=2)
         progress(1.0)
@@ -127,7 +127,7 @@ def _predicted(environment: Any, model: Any, segments: _Segments) -> np.ndarray:
     latents = model.encode(seen, None)
     values = as_like(space.as_values(actions), latents)
     inputs = as_like(model_input(model, space, as_like(actions, latents), values), latents)
-    return to_numpy(decoded(model, rollout(model, latents, inputs)))[:, 1:].astype(np.float64)
+    return to_numpy(decode_trajectory(model, rollout(model, latents, inputs)))[:, 1:].astype(np.float64)
 
 
 def _error(squares: np.ndarray, episode: np.ndarray) -> dict[str, float | None]:
