@@ -80,7 +80,9 @@ def test_the_first_sentence_has_the_share_of_the_flat_angles(ratios):
     first = replace(panel.first_order, ratios=np.array(ratios))
     changed = replace(panel, readings=(first, *panel.without_first_order))
     flat = sum(one for angle, one in known.items() if abs(angle) <= 0.05) / sum(known.values())
-    assert shape_words([changed, made_panel(6.0)]).startswith(f"{flat:.0%} of the mean ESNR of FoG at 5 m/s comes from ")
+    assert shape_words([changed, made_panel(6.0)]).startswith(
+        f"{flat:.0%} of the mean ESNR of FoG at 5 m/s comes from "
+    )
 
 
 def test_other_numbers_give_other_sentences(panels):

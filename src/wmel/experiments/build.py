@@ -12,7 +12,7 @@ from wmel import catalog
 from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
 from wmel.files import hash_files, stamp_of
-from wmel.models.callable_model import own_model
+from wmel.models.callable_model import build_user_model
 from wmel.parts import Registry
 from wmel.values import is_json
 
@@ -201,7 +201,7 @@ def build_model(environment: Part, model: Mapping[str, Any] | None, paths: Model
     if "given" in model:
         return paths.objects[model["given"]]
     if "object" in model:
-        return own_model(model["object"], **model.get("settings", {}))
+        return build_user_model(model["object"], **model.get("settings", {}))
     folder, world = paths.folder_of(environment, model), build_environment(environment, paths)
     assert folder is not None
     return _RESTORED.get(folder, world, paths.device, model.get("rollout"))

@@ -29,7 +29,7 @@ from wmel.experiments.build import (
     kind_of,
 )
 from wmel.kinds import implements
-from wmel.models.callable_model import CallableModel, adapted_model
+from wmel.models.callable_model import CallableModel, adapt_model
 from wmel.models.imagine import model_input
 from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step
 from wmel.randomness import Streams
@@ -227,7 +227,7 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
     model = build_model_to_try(cell.environment, cell.model, paths)
     try:
         build_diagnostic(cell, paths).check(world, model, cell.objective)
-        way, adapted = ("", None) if model is None else adapted_model(model)
+        way, adapted = ("", None) if model is None else adapt_model(model)
         wrong = _unusable(adapted, world) if way == "batched" else None
     except (Exception, SystemExit) as error:
         if isinstance(error, BadInput):
@@ -269,7 +269,7 @@ def _place(error: BaseException | None, model: Any, world: Any) -> str:
     if here or model is None or isinstance(error, BadDecision):  # which says by itself where it is from
         return here
     try:
-        way, adapted = adapted_model(model)
+        way, adapted = adapt_model(model)
         if isinstance(adapted, CallableModel):
             return locate_code(adapted.dynamics) or locate_code(type(adapted.dynamics))
         method = (_unusable(adapted, world) or "step") if way == "batched" else "rollout"
