@@ -108,12 +108,12 @@ def _print_kind(kind: str, registry: "Registry") -> None:
 
 
 def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json: bool) -> None:
-    from wmel.experiments.keys import BESIDE
+    from wmel.experiments.keys import ENTRY_SETTINGS
     from wmel.parts import Part
     from wmel.reports.terminal import lines_of, table
 
     line = registry.parts.get(name) or Part(name, "", "yours")
-    known = {**registry.settings_of(name), **BESIDE.get(registry.kind, {})}
+    known = {**registry.settings_of(name), **ENTRY_SETTINGS.get(registry.kind, {})}
     here = _defaults_in(name, registry, env)
     data = {
         one.name: {
