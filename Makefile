@@ -1,26 +1,21 @@
 # Each verb makes what it needs on a fresh machine; a second call is fast.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/pip --disable-pip-version-check install --quiet
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
+INSTALL := $(PIP) --no-build-isolation --editable
+BUILD := hatchling editables
+UV := .venv-uv/bin/uv
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow browser check bench calibration reproduction schema clean
+.PHONY: demo test test-slow browser check bench calibration reproduction schema glossary constraints wheels clean
 
-demo: .venv/demo.stamp  ## toy worlds, a horizon sweep, then an MLP trained on cartpole and on acrobot and the gap each leaves
-	@for world in maze_toy two_room_toy; do \
-	  for policy in random greedy tabular-world-model cem; do \
-	    $(BIN)/wmel run --env $$world --policy $$policy --output $(RUNS)/$$world-$$policy.json || exit $$?; echo; \
-	  done; \
-	done
-	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/sweep.json --markdown $(RUNS)/sweep.md
-	@echo; echo "== cartpole, starts drawn from the task"
-	@$(BIN)/wmel train mlp --env dmc_cartpole --transitions 2000 --output $(RUNS)/models/cartpole
-	@$(BIN)/wmel cpg --env dmc_cartpole --model $(RUNS)/models/cartpole --episodes 20 --output $(RUNS)/cartpole
-	@echo; echo "== acrobot, the documents' run: one fixed start, ten episodes"
-	@$(BIN)/wmel train mlp --env dmc_acrobot --init fixed --transitions 2000 --output $(RUNS)/models/acrobot
-	@$(BIN)/wmel cpg --env dmc_acrobot --init fixed --model $(RUNS)/models/acrobot --episodes 10 --output $(RUNS)/acrobot
-	@echo; echo "records are in $(RUNS); look again with: $(BIN)/wmel show $(RUNS)/cartpole/cpg.json"
+demo: .venv/demo.stamp  ## a horizon sweep, then two models of cartpole judged: an answer, and a page to open
+	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/maze.json
+	@echo
+	@$(BIN)/wmel study studies/demo.toml --output $(RUNS)/cartpole-study --executor processes --rerun changed
+	@$(BIN)/wmel report $(RUNS)/cartpole-study
+	@echo; echo "Open $(RUNS)/cartpole-study/report.html in a browser."
 
 test: .venv/all.stamp  ## every test but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -57,22 +52,40 @@ reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write re
 schema: .venv/core.stamp  ## write docs/record.schema.json anew
 	$(BIN)/python -c "from wmel.reports.schema import schema_text; print(schema_text(), end='')" > docs/record.schema.json
 
-clean:
-	rm -rf .venv runs .pytest_cache .ruff_cache .hypothesis
+glossary: .venv/all.stamp  ## write docs/glossary.md and docs/metrics.md anew
+	$(BIN)/python -c "from wmel.glossary.pages import glossary_text; print(glossary_text(), end='')" > docs/glossary.md
+	$(BIN)/python -c "from wmel.glossary.pages import metrics_text; print(metrics_text(), end='')" > docs/metrics.md
 
-.venv/core.stamp: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) --editable .
+constraints: $(UV)  ## write constraints.txt anew: the newest versions of all that `make test` installs, less GPU libraries
+	printf '%s\n' $(TORCH) $(BUILD) | $(UV) pip compile - pyproject.toml --all-extras --upgrade --quiet \
+	  --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	  --annotation-style line --custom-compile-command "make constraints" --output-file .venv-uv/resolved.txt
+	grep -vE '^(cuda|nvidia|triton)' .venv-uv/resolved.txt > constraints.txt
+
+wheels: $(UV)  ## download every wheel of the core and of each extra for Python 3.11, 3.12 and 3.13, at the versions of constraints.txt
+	UV=$(UV) .ci/wheels
+
+clean:
+	rm -rf .venv .venv-uv runs .pytest_cache .ruff_cache .hypothesis
+
+# Other versions, another environment: what is no longer needed does not stay.
+.venv/made.stamp: constraints.txt
+	$(PYTHON) -m venv --clear .venv
+	$(PIP) $(BUILD)
 	touch $@
 
-.venv/demo.stamp: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) $(TORCH)
-	$(PIP) --editable ".[control,learned,report]"
+.venv/core.stamp: .venv/made.stamp pyproject.toml
+	$(INSTALL) .
+	touch $@
+
+.venv/demo.stamp: .venv/made.stamp pyproject.toml
+	$(INSTALL) ".[control,learned,report]"
 	touch $@ .venv/core.stamp
 
-.venv/all.stamp: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) $(TORCH)
-	$(PIP) --editable ".[control,dev,learned,report]"
+.venv/all.stamp: .venv/made.stamp pyproject.toml
+	$(INSTALL) ".[control,dev,learned,pandas,report]"
 	touch $@ .venv/core.stamp .venv/demo.stamp
+
+$(UV):
+	$(PYTHON) -m venv .venv-uv
+	.venv-uv/bin/pip --disable-pip-version-check install --quiet uv

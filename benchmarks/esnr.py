@@ -12,7 +12,7 @@ from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.states import fresh_observations
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.stats.estimate import mean_normal
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
@@ -81,7 +81,7 @@ def batched_over_loops(model, seen) -> bool:
                 found = esnr(model, seen, method, **how)
             assert found.esnr.is_defined
 
-        with limited_to(1):
+        with limit_threads(1):
             esnr(model, seen, method, **how)
             measured = compare(lambda loops=loops: loops(network, observations), ours, rounds=3)
         print(f"{method}: nested loops {measured.first:.2f} s, batched {1e3 * measured.second / times:.1f} ms of CPU")

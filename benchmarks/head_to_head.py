@@ -33,7 +33,7 @@ from wmel.arrays import keep_freed_memory
 from wmel.contract.environment import Box
 from wmel.contract.objective import DiscountedSum
 from wmel.contract.planner import PlanningProblem
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
 from wmel.models.mlp import MLP, MLPModel
 from wmel.planners.cem import CEM
@@ -94,7 +94,7 @@ def main() -> int:
         print(f"skipped: no virtual environment of the peers at {PEERS}; how to make one is said in {__file__}")
         return 0
     keep_freed_memory()
-    with limited_to(1):
+    with limit_threads(1):
         mine, peers, holds = {cell: ours(*cell) for cell in CELLS}, theirs(), True
         for cell in CELLS:
             again = ours(*cell)

@@ -12,7 +12,7 @@ from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.policy import Percept
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.randomness import Streams
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
@@ -72,7 +72,7 @@ def planning() -> bool:
     policy = catalog.policy("random-shooting", WORLD, candidates=CANDIDATES, plan_horizon=HORIZON, model=model)
     start = WORLD.observe(WORLD.reset(np.arange(1)))[0]
     sequences = np.random.default_rng(0).integers(0, 5, (CANDIDATES, HORIZON))
-    with limited_to(1):
+    with limit_threads(1):
         loop = compare(lambda: one_state_at_a_time(network, start, sequences), repeated(planned(policy, 1), 40))
         alone = compare(repeated(planned(policy, 1), 40), repeated(bare(network, CANDIDATES), 40), rounds=9)
         many = compare(repeated(planned(policy, 50), 4), repeated(bare(network, 50 * CANDIDATES), 4), rounds=9)

@@ -17,7 +17,7 @@ from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
 from wmel.environments.dmc.environment import DmcEnvironment
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.randomness import Streams
 
 with warnings.catch_warnings():
@@ -115,7 +115,7 @@ def documents_way() -> bool:
     world, per_state = catalog.environment("dmc_acrobot"), PerState("acrobot", "swingup")
     start = tuple(world.observe(world.reset(np.arange(1)))[0])
     sequences = np.random.default_rng(0).choice([-1, -0.5, 0, 0.5, 1], (CANDIDATES, HORIZON, 1))
-    with limited_to(1):
+    with limit_threads(1):
         theirs = compare(lambda: per_state.plan(start, sequences), repeated(planned(world), 5), rounds=7)
         steps = compare(lambda: per_state.plan(start, sequences), raw_steps(world), rounds=5)
     microseconds = 1e6 * theirs.first / STEPS
@@ -129,7 +129,7 @@ def against_bare(name: str, bound: float) -> bool:
     world, holds = catalog.environment(name), True
     repeats = 10 if "humanoid" not in name and "walker" not in name else 1
     for threads in (1, 2):
-        with limited_to(threads):
+        with limit_threads(threads):
             plan, bare = planned(world), bare_rollout(world, threads)
             cost = compare(repeated(plan, repeats), repeated(bare, repeats), rounds=9)
             wall = [_wall(repeated(work, repeats)) / repeats for work in (plan, bare)]

@@ -14,7 +14,7 @@ from side_by_side import verdict
 from wmel import catalog
 from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
 from wmel.models.tdmpc2.layers import NormedLinear
 from wmel.models.tdmpc2.model import Decoded, Rollout, TDMPC2Model
@@ -173,7 +173,7 @@ def measure(world, networks: Decoded, loop: OneStateAtATime, planner: str, batch
 def main() -> int:
     keep_freed_memory()
     reached, holds = {}, True
-    with limited_to(1):
+    with limit_threads(1):
         print(
             "| environment | planner | way | episodes | CPU ms per plan of an episode | x |\n|---|---|---|---|---|---|"
         )

@@ -29,10 +29,10 @@ def test_lookup_reads_rows_of_a_table(library):
 
 def test_rows_at_are_the_rows_of_those_numbers(library):
     table = library(np.arange(12.0).reshape(4, 3))
-    assert arrays.rows_at(table, np.array([2, 0, 2])).tolist() == [[6, 7, 8], [0, 1, 2], [6, 7, 8]]
-    assert arrays.rows_at(table, np.array([], int)).shape == (0, 3)
+    assert arrays.select_rows(table, np.array([2, 0, 2])).tolist() == [[6, 7, 8], [0, 1, 2], [6, 7, 8]]
+    assert arrays.select_rows(table, np.array([], int)).shape == (0, 3)
     with pytest.raises(IndexError):
-        arrays.rows_at(table, np.array([4]))
+        arrays.select_rows(table, np.array([4]))
 
 
 def test_pick_takes_entries_along_the_second_axis(library):
@@ -41,7 +41,7 @@ def test_pick_takes_entries_along_the_second_axis(library):
 
 
 def test_best_first_keeps_the_order_of_equals(library):
-    order = arrays.best_first(library([[2.0, 1.0, 2.0, 1.0]]))
+    order = arrays.order_by_cost(library([[2.0, 1.0, 2.0, 1.0]]))
     assert arrays.to_numpy(order).tolist() == [[1, 3, 0, 2]]
 
 
@@ -50,7 +50,7 @@ def test_one_hot_marks_the_index(library):
 
 
 def test_whole_cuts_down(library):
-    assert arrays.to_numpy(arrays.whole(library([0.0, 0.99, 3.7]))).tolist() == [0, 0, 3]
+    assert arrays.to_numpy(arrays.to_int32(library([0.0, 0.99, 3.7]))).tolist() == [0, 0, 3]
 
 
 def test_put_rows_undoes_take_rows_and_leaves_the_original_alone(library):

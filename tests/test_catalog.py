@@ -1,6 +1,6 @@
 import pytest
 
-from tests.environments.chosen import GRIDS, OTHERS, QUICK
+from tests.environments.selection import GRIDS, OTHERS, QUICK
 from wmel import catalog
 from wmel.catalog import CATALOGUE
 

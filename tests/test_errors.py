@@ -1,6 +1,6 @@
 import pytest
 
-from wmel.errors import BadInput, described, require
+from wmel.errors import BadInput, describe_error, require
 
 
 def test_require_names_the_value():
@@ -9,5 +9,5 @@ def test_require_names_the_value():
 
 
 def test_an_error_is_described_on_one_line():
-    assert described(ValueError("first\n  second")) == "ValueError: first second"
-    assert described(KeyError()) == "KeyError"
+    assert describe_error(ValueError("first\n  second")) == "ValueError: first second"
+    assert describe_error(KeyError()) == "KeyError"

@@ -1,4 +1,5 @@
 import functools
+import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from wmel import catalog
-from wmel.errors import BadInput, UnknownPart
+from wmel.errors import BadInput, MissingExtra, UnknownPart
 from wmel.parts import (
     Meaning,
     Part,
@@ -63,6 +64,15 @@ def test_foreign_code_that_breaks_at_import_is_one_sentence(tmp_path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(BadInput, match="cannot import 'broken_module:x': RuntimeError: half written"):
         COLOURS.load("broken_module:x")
+
+
+@pytest.mark.parametrize(("package", "extra"), [("torch", "learned"), ("dm_control", "control"), ("plotly", "report")])
+def test_a_missing_package_of_an_extra_names_the_extra(tmp_path, monkeypatch, package, extra):
+    (tmp_path / f"needs_{package}.py").write_text(f"import {package}.anything")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"needs {package}.* 'wmel\[{extra}\]'"):
+        COLOURS.load(f"needs_{package}:x")
 
 
 def test_an_object_is_found_by_its_path():
@@ -187,9 +197,9 @@ def test_values_are_stored_as_the_part_takes_them():
 
 
 def test_a_setting_without_a_default_must_be_given():
-    with pytest.raises(BadInput, match="paint 'crayon' needs the setting 'length', which has no default"):
+    with pytest.raises(BadInput, match="paint 'crayon' requires the setting 'length'"):
         PAINTS.build("crayon", hardness=1.0)
-    with pytest.raises(BadInput, match="paint 'mixed' needs the setting 'parts'"):
+    with pytest.raises(BadInput, match="paint 'mixed' requires the setting 'parts'"):
         PAINTS.build("mixed", "somewhere")
     assert PAINTS.build("mixed", "somewhere", parts=2) == ("somewhere", "red", 2, None)
 
@@ -304,7 +314,7 @@ def test_every_default_of_the_catalogue_is_a_value_that_its_setting_takes(kind):
     for name in registry.built_in:
         for one in registry.settings_of(name).values():
             if not one.is_required:
-                assert one.checked(one.default) == one.default, (name, one.name)
+                assert one.check(one.default) == one.default, (name, one.name)
 
 
 @pytest.mark.parametrize("kind", ["planners", "trainers", "diagnostics"])

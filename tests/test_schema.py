@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.schema import COLUMNS, EpisodeTable, blank_columns, stacked
+from wmel.schema import COLUMNS, EpisodeTable, blank_columns, concatenate_tables
 
 
 def table(count=3):
@@ -23,7 +23,7 @@ def test_where_keeps_the_rows_that_match():
 
 
 def test_stacking_keeps_every_row_in_order():
-    assert stacked([table(2), table(3)])["episode_seed"].tolist() == [0, 1, 0, 1, 2]
+    assert concatenate_tables([table(2), table(3)])["episode_seed"].tolist() == [0, 1, 0, 1, 2]
 
 
 def test_a_missing_column_is_refused():

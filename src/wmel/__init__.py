@@ -13,8 +13,9 @@ _HOMES = {
     "CompositePerturbation": "wmel.perturbations.composite",
     "Criterion": "wmel.contract.criterion",
     "Disturbance": "wmel.contract.perturbation",
-    "DropNextActions": "wmel.perturbations.drop_next_actions",
+    "DropNextActions": "wmel.perturbations.actions",
     "EnvPerturbation": "wmel.perturbations.env_default",
+    "EnvironmentSpec": "wmel.contract.environment",
     "EpisodeTable": "wmel.schema",
     "Estimate": "wmel.stats.estimate",
     "Finite": "wmel.contract.environment",
@@ -73,6 +74,7 @@ VERBS = {  # every verb of the command line, by the same name
     "compare": "wmel.api.compare",
     "power": "wmel.api.power",
     "check": "wmel.api.check",
+    "explain": "wmel.api.explain",
 }
 _HOMES |= VERBS
 _OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # names that differ from those at home
@@ -82,7 +84,7 @@ __all__ = ["__version__", *_HOMES, *_OTHER_NAMES]  # pyright: ignore[reportUnsup
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("wmel")
+        return importlib.import_module("wmel.machine").wmel_version()
     if name in _OTHER_NAMES:
         home, there = _OTHER_NAMES[name]
         return getattr(importlib.import_module(home), there)

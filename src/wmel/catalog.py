@@ -1,40 +1,39 @@
-"""The catalogue: every built-in part, one line each, and presets of published runs."""
+"""The catalogue: one line for every built-in part, the presets of published runs, and functions that build parts."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
-from wmel.errors import BadInput, UnknownPart
-from wmel.parts import Part, Registry, import_object, name_and_settings, nearest, takes
-from wmel.perturbation_text import build_perturbation, data_of_perturbation
+from wmel.errors import BadInput, UnknownPart, suggest_name, with_article
+from wmel.parts import Part, Registry, import_object, name_and_settings
+from wmel.perturbation_text import build_perturbation, perturbation_as_data
+from wmel.settings import has_parameter
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    # the CPG paper: one fixed start, 50 random sequences or CEM with 3 x 24 of 15 steps, its interval and rule first
+    # the CPG paper: one fixed start, plans of 15 steps, 50 random sequences or CEM with 3 x 24, its verdict rule first
     "paper": {
         "environment": {"init": "fixed"},
         "random-shooting": {"plan_horizon": 15, "candidates": 50},
         "cem": {"plan_horizon": 15, "iterations": 3, "candidates": 24, "elites": 6, "smoothing": 0.1},
         "verdict": {"rule": "paper"},
     },
-    # random shooting as the wmel 0.18 repository uses it on grids; also a planner of this name
+    # random shooting on grids in the wmel 0.18 repository; there is also a planner of this name
     "tabular-world-model": {"random-shooting": {"plan_horizon": 20, "candidates": 200}},
 }
 MODELS = Registry(
     "model",
-    {"oracle": Part("wmel.models.oracle:Oracle", "the environment itself behind the model contract")},
+    {"oracle": Part("wmel.models.oracle:Oracle", "the true dynamics of the environment, as a model")},
     group="wmel.models",
 )
 OBJECTIVES = Registry(
     "objective",
     {
         "goal-distance": Part("wmel.objectives:goal_distance", "Manhattan distance to the goal"),
-        "upright": Part("wmel.objectives:upright", "highest point of poles and arms along the plan, cut there"),
-        "smooth-upright": Part("wmel.objectives:smooth_upright", "how upright along the whole plan"),
-        "target-distance": Part(
-            "wmel.objectives:target_distance", "closest approach to the target in sight, cut there"
-        ),
-        "task-reward": Part("wmel.objectives:task_reward", "the task's reward, where observation and action tell it"),
-        "model-reward": Part("wmel.objectives:model_reward", "the reward the model itself gives"),
+        "upright": Part("wmel.objectives:upright", "highest point of poles and arms; the plan is cut there"),
+        "smooth-upright": Part("wmel.objectives:smooth_upright", "how upright poles and arms are at every step"),
+        "target-distance": Part("wmel.objectives:target_distance", "smallest target distance; the plan is cut there"),
+        "task-reward": Part("wmel.objectives:task_reward", "the task's reward, as a formula of the observation"),
+        "model-reward": Part("wmel.objectives:model_reward", "the reward that the model predicts"),
     },
     group="wmel.objectives",
 )
@@ -46,7 +45,7 @@ PLANNERS = Registry(
         "mppi": Part("wmel.planners.mppi:MPPI", "path integral: refit to all samples, weighted by their costs"),
         "tabular-world-model": Part(
             "wmel.planners.random_shooting:tabular_world_model",
-            "preset: random shooting as the documents use it on grids, 200 candidates of 20 steps",
+            "preset: random shooting as in the wmel 0.18 repository, 200 candidates of 20 steps",
         ),
     },
     group="wmel.planners",
@@ -55,28 +54,26 @@ POLICIES = Registry(
     "policy",
     {
         "random": Part("wmel.policies.random:random_policy", "uniform actions; the floor of every comparison"),
-        "greedy": Part("wmel.policies.greedy:greedy", "straight to the goal, by the waypoint if the world has one"),
-        "native": Part(
-            "wmel.policies.native:native", "a model's own planner: the `plan` of an object, MPPI of a tdmpc2"
-        ),
-        "prior": Part("wmel.policies.prior:prior", "the policy a model has learned, without planning (tdmpc2)"),
+        "greedy": Part("wmel.policies.greedy:greedy", "straight to the goal, past the waypoint if there is one"),
+        "native": Part("wmel.policies.native:native", "a model's own planner: `plan` of an object, MPPI of TD-MPC2"),
+        "prior": Part("wmel.policies.prior:prior", "the policy that a model has learned, without planning (TD-MPC2)"),
     },
     group="wmel.policies",
 )
 PERTURBATIONS = Registry(
     "perturbation",
     {
-        "env-default": Part("wmel.perturbations.env_default:EnvPerturbation", "what the environment does by itself"),
+        "env-default": Part("wmel.perturbations.env_default:EnvPerturbation", "the environment's own perturbation"),
         "drop-next": Part(
-            "wmel.perturbations.drop_next_actions:DropNextActions",
-            "-K: the next K planned actions are lost, no time passes",
+            "wmel.perturbations.actions:DropNextActions",
+            "-K: the next K planned actions are dropped, no time passes",
         ),
-        "hold-idle": Part("wmel.perturbations.hold_next_actions:hold_idle", "-K: the idle action runs for K steps"),
-        "hold-last": Part("wmel.perturbations.hold_next_actions:hold_last", "-K: the last action runs on for K steps"),
+        "hold-idle": Part("wmel.perturbations.actions:hold_idle", "-K: the idle action runs for K steps"),
+        "hold-last": Part("wmel.perturbations.actions:hold_last", "-K: the last action repeats for K steps"),
         "observation-noise": Part(
-            "wmel.perturbations.observation_noise:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on what is seen"
+            "wmel.perturbations.observation_noise:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
         ),
-        "action-delay": Part("wmel.perturbations.action_delay:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
+        "action-delay": Part("wmel.perturbations.actions:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
         "composite": Part("wmel.perturbations.composite:CompositePerturbation", ":A+B: several at once, in order"),
     },
     group="wmel.perturbations",
@@ -85,33 +82,29 @@ METRICS = Registry(
     "metric",
     {
         "success_rate": Part("wmel.analysis.metrics:success_rate", "share of episodes that succeed"),
-        "success@": Part("wmel.analysis.metrics:success_at", "K: share that succeed within K steps"),
+        "success@": Part("wmel.analysis.metrics:success_at", "K: share of episodes that succeed within K steps"),
         "average_steps_to_success": Part(
-            "wmel.analysis.metrics:average_steps_to_success", "steps of the successful ones"
+            "wmel.analysis.metrics:average_steps_to_success", "mean steps of the successful episodes"
         ),
-        "average_return": Part("wmel.analysis.metrics:average_return", "reward an episode brings"),
+        "average_return": Part("wmel.analysis.metrics:average_return", "mean return of an episode"),
         "average_planning_latency_ms": Part(
-            "wmel.analysis.metrics:average_planning_latency_ms",
-            "time to one decision at batch 1",
+            "wmel.analysis.metrics:average_planning_latency_ms", "mean time of one decision at batch 1"
         ),
-        "planning_latency_p50_ms": Part("wmel.analysis.metrics:p50", "its median"),
-        "planning_latency_p95_ms": Part("wmel.analysis.metrics:p95", "its slow 5%"),
-        "planning_latency_p99_ms": Part("wmel.analysis.metrics:p99", "its slow 1%"),
-        "deadline@": Part("wmel.analysis.metrics:deadline_at", "MS: share of decisions made in time"),
+        "planning_latency_p50_ms": Part("wmel.analysis.metrics:p50", "median time of one decision"),
+        "planning_latency_p95_ms": Part("wmel.analysis.metrics:p95", "95th percentile of the time of one decision"),
+        "planning_latency_p99_ms": Part("wmel.analysis.metrics:p99", "99th percentile of the time of one decision"),
+        "deadline@": Part("wmel.analysis.metrics:deadline_at", "MS: share of decisions within MS milliseconds"),
         "average_compute_per_decision": Part(
-            "wmel.analysis.metrics:average_compute_per_decision",
-            "declared model steps per executed step",
+            "wmel.analysis.metrics:average_compute_per_decision", "declared model steps per executed step"
         ),
         "perturbation_recovery_rate": Part(
-            "wmel.analysis.metrics:perturbation_recovery_rate",
-            "share of perturbed episodes that succeed",
+            "wmel.analysis.metrics:perturbation_recovery_rate", "success rate of perturbed episodes"
         ),
         "perturbation_recovery_ratio": Part(
-            "wmel.analysis.metrics:perturbation_recovery_ratio",
-            "the same over the rate of those seeds left alone",
+            "wmel.analysis.metrics:perturbation_recovery_ratio", "that rate over the rate of the same seeds unperturbed"
         ),
         "pre_solved_rate": Part("wmel.analysis.metrics:pre_solved_rate", "share of starts that need no action"),
-        "error_rate": Part("wmel.analysis.metrics:error_rate", "share of episodes that broke"),
+        "error_rate": Part("wmel.analysis.metrics:error_rate", "share of episodes that ended with an error"),
     },
     group="wmel.metrics",
 )
@@ -133,8 +126,8 @@ TRAINERS = Registry(
     "trainer",
     {
         "mlp": Part("wmel.training.mlp:MLPTrainer", "an MLP that predicts the next observation"),
-        "latent-mlp": Part("wmel.training.latent_mlp:LatentMLPTrainer", "MLPs that imagine in a latent, with a reward"),
-        "tdmpc2": Part("wmel.training.tdmpc2.trainer:TDMPC2Trainer", "TD-MPC2, which learns as it plays"),
+        "latent-mlp": Part("wmel.training.latent_mlp:LatentMLPTrainer", "MLPs with latent dynamics and a reward"),
+        "tdmpc2": Part("wmel.training.tdmpc2.trainer:TDMPC2Trainer", "TD-MPC2, online or from stored episodes"),
     },
     group="wmel.trainers",
 )
@@ -142,43 +135,41 @@ EXECUTORS = Registry(
     "executor",
     {
         "serial": Part("wmel.experiments.executors:Serial", "one job after the other, in this process"),
-        "processes": Part("wmel.experiments.executors:Processes", "jobs shared out over processes"),
+        "processes": Part("wmel.experiments.executors:Processes", "jobs in several processes"),
     },
     group="wmel.executors",
 )
 
 
 def preset_settings(name: str | None) -> Mapping[str, Mapping[str, Any]]:
-    """The settings of a preset by kind or name of part; none without a preset."""
+    """The settings of a preset, by kind or name of part. Empty without a preset."""
     if name is None:
         return {}
     if not isinstance(name, str) or name not in PRESETS:
-        raise UnknownPart(f"no preset named '{name}';{nearest(name, PRESETS)}")
+        raise UnknownPart(f"no preset named '{name}';{suggest_name(name, PRESETS)}")
     return PRESETS[name]
 
 
 def settings_by_preset(preset: Mapping[str, Mapping[str, Any]], registry: Registry, name: str) -> dict[str, Any]:
-    """What a preset says of a part, where the part has such settings."""
-    wanted = {**preset.get(registry.kind, {}), **preset.get(name, {})}
-    return {key: value for key, value in wanted.items() if key in registry.settings_of(name)} if wanted else {}
+    """The settings of a preset that apply to a part."""
+    found = {**preset.get(registry.kind, {}), **preset.get(name, {})}
+    return {key: value for key, value in found.items() if key in registry.settings_of(name)} if found else {}
 
 
 def preset_without_effect(preset: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why a preset is refused that sets nothing of the parts named."""
-    return f"the preset sets nothing of the parts named here: it has settings of {', '.join(preset)}"
+    """The message about a preset that applies to no part of the request."""
+    return f"the preset does not apply to any part named here: it has settings of {', '.join(preset)}"
 
 
 ENVIRONMENTS = Registry(
     "environment",
     {
-        "maze_toy": Part("wmel.environments.grids:maze_toy", "7x7 maze, shortest path 14; a trap for the greedy"),
+        "maze_toy": Part("wmel.environments.grids:maze_toy", "7x7 maze, shortest path 14; greedy gets stuck in it"),
         "two_room_toy": Part("wmel.environments.grids:two_room_toy", "two rooms and a door, shortest path 11"),
-        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "the documents' acrobot: 5 torques, 500 steps"),
-        "dmc_cartpole": Part(
-            "wmel.environments.dmc.tasks:dmc_cartpole", "the documents' cartpole: 5 forces, 500 steps"
-        ),
+        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "acrobot swingup of the CPG paper: 5 torques"),
+        "dmc_cartpole": Part("wmel.environments.dmc.tasks:dmc_cartpole", "cartpole swingup of the CPG paper: 5 forces"),
         "dmc_reacher": Part(
-            "wmel.environments.dmc.tasks:dmc_reacher", "the documents' reacher: 9 pairs of torques, 500 steps"
+            "wmel.environments.dmc.tasks:dmc_reacher", "reacher easy of the wmel 0.18 repository: 9 pairs of torques"
         ),
         **{
             f"dmc:{task}": Part("wmel.environments.dmc.tasks:dmc_task", summary_of(task), subjects=(task,))
@@ -201,7 +192,7 @@ CATALOGUE: dict[str, Registry] = {
     "trainers": TRAINERS,
     "executors": EXECUTORS,
 }
-REGISTRIES = {registry.kind: registry for registry in CATALOGUE.values()}  # by the word for one part
+REGISTRIES = {registry.kind: registry for registry in CATALOGUE.values()}  # by kind, in the singular
 
 
 def environment(name: str, **settings: Any) -> Any:
@@ -215,7 +206,7 @@ def planner(name: str, **settings: Any) -> Any:
 
 
 def policy(name: Any, environment: Any, **settings: Any) -> Any:
-    """A policy for an environment, by its catalogue name; any planner, by name or as an object, is one too."""
+    """A policy for an environment, by its catalogue name. A planner, by name or as an object, is a policy too."""
     planning = import_object("wmel.policies.model_predictive:planning")
     _require(environment, "environment", "spec")
     if not isinstance(name, str):
@@ -226,20 +217,20 @@ def policy(name: Any, environment: Any, **settings: Any) -> Any:
     check_policy(name)
     model = {"model": settings.pop("model")} if "model" in settings else {}
     spec = POLICIES.spec(name, settings)
-    if model and not takes(spec.make, "model"):
-        raise BadInput(f"policy '{name}' acts without a model: leave out the model, or choose a planner")
+    if model and not has_parameter(spec.factory, "model"):
+        raise BadInput(f"policy '{name}' uses no model: leave out the model, or choose a planner")
     return spec.build(environment, **model)
 
 
 def check_policy(name: str) -> None:
-    """Refuse a name that is no policy's and no planner's."""
+    """Raises UnknownPart for a name that is neither a policy nor a planner."""
     if not POLICIES.has(name) and ":" not in name:
         known = [*POLICIES.parts, *PLANNERS.parts]
-        raise UnknownPart(f"no policy named '{name}';{nearest(name, known)}")
+        raise UnknownPart(f"no policy named '{name}';{suggest_name(name, known)}")
 
 
 def is_planner(name: str) -> bool:
-    """Whether a name is that of a planner; an object of your own is one if it has `plan` and no `act`."""
+    """Whether a name is that of a planner. An imported object is a planner if it has `plan` and no `act`."""
     if POLICIES.has(name):
         return False
     if PLANNERS.has(name):
@@ -251,31 +242,31 @@ def is_planner(name: str) -> bool:
 
 
 def objective(name: Any, environment: Any, **settings: Any) -> Any:
-    """An objective by its catalogue name, for an environment that offers it."""
+    """An objective by its catalogue name, for an environment that supports it."""
     return build_objective({"name": name, **settings} if settings else name, environment)[0]
 
 
 def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
-    """An objective given by name, as {name, **settings} or as an object; and the same as data."""
+    """An objective given by name, as {name, **settings} or as an object; and its description as data."""
     if not isinstance(given, str | Mapping):
         _require(given, "objective", "costs")
         return given, describe_objective(given)
     name, settings = name_and_settings(given, "objective")
-    offered = environment.spec.objectives
-    if name in OBJECTIVES.built_in and name not in offered:
-        raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(offered)}")
+    known = environment.spec.objectives
+    if name in OBJECTIVES.built_in and name not in known:
+        raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(known)}")
     spec = OBJECTIVES.spec(name, settings)
     return spec.build(environment), spec.resolved
 
 
 def _require(part: Any, kind: str, attribute: str) -> None:
-    """Refuse an object that is no part of a kind."""
+    """Raises BadInput for an object without the attribute that every part of the kind has."""
     if not hasattr(part, attribute):
-        raise BadInput(f"{part!r:.80} is no {kind}: give a name or an object with `{attribute}`")
+        raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass a name or an object with `{attribute}`")
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
-    """An objective that exists already as data."""
+    """An objective as data: its name and settings."""
     rate, weight = getattr(objective.reduction, "rate", None), getattr(objective, "action_weight", None)
     return {
         "name": objective.name,
@@ -290,5 +281,5 @@ def perturbation(given: str | Mapping[str, Any]) -> Any:
 
 
 def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A perturbation as {name, **settings}; the text is a shorthand for it."""
-    return data_of_perturbation(given, PERTURBATIONS)
+    """A perturbation as {name, **settings}, from that or from text."""
+    return perturbation_as_data(given, PERTURBATIONS)

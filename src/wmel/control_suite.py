@@ -23,46 +23,46 @@ ROW_BY_ROW = (
 )  # fmt: skip
 TASKS = tuple(sorted((*VECTORISED, *ROW_BY_ROW)))
 NEEDS_GRAPHICS = ("quadruped-escape",)
-WITH_LEVELS = {  # the documents' tasks, whose actions are a few levels -> the same physics with all actions
+WITH_LEVELS = {  # tasks of the CPG paper and the wmel 0.18 repository with finite actions -> the same task in a Box
     "dmc_acrobot": "dmc:acrobot-swingup",
     "dmc_cartpole": "dmc:cartpole-swingup",
     "dmc_reacher": "dmc:reacher-easy",
 }
 RECOVERABLE = ("acrobot", "cartpole", "reacher")  # domains whose observation determines the state
-SCORES = {
+OBSERVATION_OBJECTIVES = {  # besides the reward, by domain
     "acrobot": ("upright",),
     "cartpole": ("upright", "smooth-upright"),
     "pendulum": ("smooth-upright", "upright"),
     "reacher": ("target-distance",),
 }
-WANTED = {"mujoco": "3.16.", "dm-control": "1.0.49"}
+REQUIRED_VERSIONS = {"mujoco": "3.16.", "dm-control": "1.0.49"}
 
 
 def objectives_of(task: str) -> tuple[str, ...]:
-    """What a planner may minimise there, the default first."""
+    """The objectives of a task, the default first."""
     domain = task.split("-")[0]
-    scores = SCORES.get(domain, ()) if task in VECTORISED else ()
-    return (*(("task-reward",) if task in REWARD_OF_OBSERVATION else ()), *scores, "model-reward")
+    objectives = OBSERVATION_OBJECTIVES.get(domain, ()) if task in VECTORISED else ()
+    return (*(("task-reward",) if task in REWARD_OF_OBSERVATION else ()), *objectives, "model-reward")
 
 
 def summary_of(task: str) -> str:
-    """Its line in `wmel list`."""
-    how = "vectorised" if task in VECTORISED else "row by row"
+    """The line of a task in `wmel list`."""
+    speed = "vectorised" if task in VECTORISED else "row by row"
     graphics = "; needs OpenGL" if task in NEEDS_GRAPHICS else ""
     ends = "; never ends early" if task.startswith("lqr") else ""
-    scores = [name for name in objectives_of(task) if name != "model-reward"]
-    return f"{how}{graphics}{ends}; objectives of observations: {', '.join(scores) or 'none'}"
+    objectives = [name for name in objectives_of(task) if name != "model-reward"]
+    return f"{speed}{graphics}{ends}; objectives of observations: {', '.join(objectives) or 'none'}"
 
 
 def check_installed() -> None:
-    """Refuse, with what to install, where a package is missing or of a version that loads no task."""
-    for package, wanted in WANTED.items():
+    """Raises MissingExtra if a package is missing, or has a version that cannot load the tasks."""
+    for package, required in REQUIRED_VERSIONS.items():
         try:
             found = version(package)
         except PackageNotFoundError:
             raise MissingExtra(f"{package} is not installed: pip install 'wmel[control]'") from None
-        if not f"{found}.".startswith(wanted):
+        if not f"{found}.".startswith(required):
             raise MissingExtra(
-                f"{package} {found} is installed, and wmel needs {wanted.rstrip('.')}: with others the tasks of "
-                "DeepMind Control do not load; pip install 'wmel[control]'"
+                f"{package} {found} is installed, but wmel requires {required.rstrip('.')}: other versions cannot load "
+                "the tasks of DeepMind Control; pip install 'wmel[control]'"
             )

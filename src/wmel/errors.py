@@ -1,15 +1,15 @@
-"""What wmel raises on purpose; the command line prints any of these as one line and exits with code 2.
+"""The errors that wmel raises, and their messages. The command line prints each as one line and exits with code 2.
 
 WmelError
-├── BadInput (ValueError)     a value the caller can correct
-│   ├── UnknownPart           a name the catalogue does not hold
-│   ├── BadLayout             a grid drawing that is no grid
+├── BadInput (ValueError)     a value that the caller can correct
+│   ├── UnknownPart           a name that is not in the catalogue
+│   ├── BadLayout             an invalid drawing of a grid
 │   └── BadRecord             a file that is not a record of this schema
 ├── MissingExtra              a part whose optional packages are not installed
 ├── CannotWrite               an output that cannot be written
-├── BadModel                  a world model returned something that is no latent or observation
-├── BadDecision               a policy returned something that is no decision
-├── BadStep                   an environment returned something that is no step
+├── BadModel                  a world model returned an invalid latent or observation
+├── BadDecision               a policy returned an invalid decision
+├── BadStep                   an environment returned an invalid step
 └── NoFiniteCandidate         every candidate of a plan call had a NaN or infinite cost
 """
 
@@ -27,28 +27,28 @@ from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
 LONGEST_VALUE = 80  # characters of a value in a message
-NOT_THE_USERS = (  # where the code of wmel, of Python and of installed packages is
+LIBRARY_PATHS = (  # of wmel, Python and installed packages
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
     "<frozen",
-    "<string>",  # the constructor of a dataclass
+    "<string>",  # constructors of dataclasses
 )
 
 
 class WmelError(Exception):
-    """Base of every error wmel raises on purpose."""
+    """Base class of every error that wmel raises."""
 
 
 class BadInput(WmelError, ValueError):
-    """A value the caller can correct."""
+    """A value that the caller can correct."""
 
 
 class UnknownPart(BadInput):
-    """A name the catalogue does not hold."""
+    """A name that is not in the catalogue."""
 
 
 class BadLayout(BadInput):
-    """A grid drawing that is no grid."""
+    """An invalid drawing of a grid."""
 
 
 class BadRecord(BadInput):
@@ -64,15 +64,15 @@ class CannotWrite(WmelError):
 
 
 class BadModel(WmelError):
-    """A world model returned something that is no latent or observation."""
+    """A world model returned an invalid latent or observation."""
 
 
 class BadDecision(WmelError):
-    """A policy returned something that is no decision."""
+    """A policy returned an invalid decision."""
 
 
 class BadStep(WmelError):
-    """An environment returned something that is no step."""
+    """An environment returned an invalid step."""
 
 
 class NoFiniteCandidate(WmelError):
@@ -80,8 +80,8 @@ class NoFiniteCandidate(WmelError):
 
 
 @contextmanager
-def needing(package: str, message: str) -> Iterator[None]:
-    """Where files are imported that import an optional package: without it, the message says what to install."""
+def requires_package(package: str, message: str) -> Iterator[None]:
+    """Raises MissingExtra with a message if an import inside it fails for lack of an optional package."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -91,92 +91,101 @@ def needing(package: str, message: str) -> Iterator[None]:
 
 
 def require(condition: bool, message: str, value: object) -> None:
-    """Raise BadInput with the message and the offending value unless the condition holds."""
+    """Raises BadInput with the message and the value unless the condition holds."""
     if not condition:
-        raise BadInput(f"{message}, got {shortened(value)}")
+        raise BadInput(f"{message}, got {shorten(value)}")
 
 
-def shortened(value: object) -> str:
-    """A value as messages show it: on one line, and cut where it is long."""
-    words = " ".join(repr(value).split())
-    return words if len(words) <= LONGEST_VALUE else f"{words[: LONGEST_VALUE - 3]}..."
+def shorten(value: object) -> str:
+    """A value as text for a message: on one line, at most LONGEST_VALUE characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
 def shorten_values(error: Exception, values: Iterable[object]) -> None:
-    """Cut the values that a message repeats; what lists and mappings hold is cut one by one."""
-    words = str(error)
+    """Shortens the given values, or their items, in the message of an error."""
+    text = str(error)
     for value in values:
         for leaf in _leaves(value):
-            words = words.replace(repr(leaf), shortened(leaf)) if len(words) > LONGEST_VALUE else words
-    if words != str(error):
-        error.args = (words, *error.args[1:])
+            text = text.replace(repr(leaf), shorten(leaf)) if len(text) > LONGEST_VALUE else text
+    if text != str(error):
+        error.args = (text, *error.args[1:])
 
 
 def _leaves(value: object) -> Iterator[object]:
-    held = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
-    if held is None:
+    """The values nested in lists and mappings."""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
+    if items is None:
         yield value
     else:
-        for one in held:
-            yield from _leaves(one)
+        for item in items:
+            yield from _leaves(item)
 
 
 def require_whole(value: Any, what: str, at_least: int = 1) -> None:
-    """Raise BadInput unless the value is an integer of at least so much."""
+    """Raises BadInput unless the value is an integer of at least `at_least`."""
     require(isinstance(value, Integral) and not isinstance(value, bool), f"{what} must be a whole number", value)
     require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
 
 
 def require_share(value: Any, what: str) -> None:
-    """Raise BadInput unless the value is a number strictly between 0 and 1."""
+    """Raises BadInput unless the value is a number strictly between 0 and 1."""
     require(is_number(value) and 0 < value < 1, f"{what} must lie in (0, 1)", value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a real number; True and False are none."""
+    """Whether the value is a real number. Booleans are not numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def chosen(choices: type[Choice], value: object) -> Choice:
-    """The choice a value names; anything else is refused with the choices there are."""
+def parse_choice(choices: type[Choice], value: object) -> Choice:
+    """The member of an enumeration that a value names. Raises BadInput with the known choices."""
     try:
         return choices(value)
     except ValueError:
         known = ", ".join(repr(choice.value) for choice in choices)
-        raise BadInput(f"{value!r} is no {choices.__name__.lower()} rule; known: {known}") from None
+        raise BadInput(f"{choices.__name__.lower()} must be one of {known}; got {value!r}") from None
 
 
-def described(error: BaseException) -> str:
-    """The error as an episode row stores it: its type, then what it said, on one line."""
-    words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+def describe_error(error: BaseException) -> str:
+    """The type and message of an error on one line, as the row of an episode stores it."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def nearest(name: object, known: Iterable[str], list_words: str = "known:") -> str:
-    """The end of a sentence about an unknown name: the nearest one, and all there are."""
+def suggest_name(name: object, known: Iterable[str], list_words: str = "known:") -> str:
+    """The end of a message about an unknown name: the closest known name, then all of them."""
     word, names = str(name), list(known)
     close = difflib.get_close_matches(word, names, n=1) or [one for one in names if one.startswith(word)]
     suggestion = f" did you mean '{close[0]}'?" if close and word else ""
     return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
 
 
-def is_users_file(file: str | None) -> bool:
-    """Whether code is the user's own: not of wmel, Python or an installed package."""
-    return file is not None and not file.startswith(NOT_THE_USERS)
+def with_article(noun: str) -> str:
+    """A noun with its indefinite article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def place_of(error: BaseException) -> str:
-    """The place in the user's own code that broke, in brackets; nothing where no such code was running."""
+def is_user_code(file: str | None) -> bool:
+    """Whether a file is the user's own: not part of wmel, Python or an installed package."""
+    return file is not None and not file.startswith(LIBRARY_PATHS)
+
+
+def locate_error(error: BaseException) -> str:
+    """The line of the user's own code that raised an error, in brackets. Empty if none did."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if is_users_file(frame.filename):
+        if is_user_code(frame.filename):
             return f" ({frame.filename}, line {frame.lineno}, in {frame.name})"
-    return "" if error.__cause__ is None else place_of(error.__cause__)
+    return "" if error.__cause__ is None else locate_error(error.__cause__)
 
 
-def place_of_code(code: Any) -> str:
-    """The place where a function or a class of the user's own is written, in brackets; nothing where it is unknown."""
+def locate_code(code: Any, *, is_library_shown: bool = False) -> str:
+    """The line that defines a function or class of the user, in brackets. Empty if it is unknown.
+
+    Code of wmel and of installed packages is located only with `is_library_shown`.
+    """
     try:
         file, (_, line) = inspect.getsourcefile(code), inspect.getsourcelines(code)
     except (TypeError, OSError):
         return ""
-    return f" ({file}, line {line}, in {code.__name__})" if is_users_file(file) else ""
+    return f" ({file}, line {line}, in {code.__name__})" if is_library_shown or is_user_code(file) else ""

@@ -1,8 +1,9 @@
-"""Files written whole or not at all, and hashed once while they stay as they are."""
+"""Files: written atomically, read as TOML, and hashed with a cache that is valid until the file changes."""
 
 import os
 import shutil
 import tempfile
+import tomllib
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,8 +14,8 @@ from typing import Any
 from wmel.errors import BadInput, CannotWrite
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a draft written beside the target, then move it into place: a reader sees the old file or the new one."""
+def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Calls `write` for a temporary file and moves it to the path. A reader sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -27,10 +28,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def check_writable(*paths: Path) -> None:
-    """Refuse, before any work is done, paths that could not be written, or that would overwrite each other."""
+    """Raises an error, before any work, for paths that cannot be written or that are equal."""
     for path in paths:
         if path.is_dir():
-            raise CannotWrite(f"cannot write {path}: it is a folder; name a file in it")
+            raise CannotWrite(f"cannot write {path}: it is a folder; give a file")
         folder = next(parent for parent in path.resolve().parents if parent.exists())
         try:
             with tempfile.NamedTemporaryFile(dir=folder):
@@ -38,54 +39,68 @@ def check_writable(*paths: Path) -> None:
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
     if len({path.resolve() for path in paths}) < len(paths):
-        raise BadInput(f"each output needs a file of its own, got {', '.join(str(path) for path in paths)}")
+        raise BadInput(f"outputs must be different files, got {', '.join(str(path) for path in paths)}")
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write beside the target, then move into its place: a reader sees the old file or the new one.
+    """Writes a text file. A reader sees the old file or the new one.
 
-    A link is followed; a pipe or device, which cannot be replaced, is written to as it is.
+    Links are followed. A pipe or device cannot be replaced and is written directly.
     """
     target = path.resolve()
     try:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
         else:
-            write_whole(target, lambda draft: draft.write_text(text, encoding="utf-8"))
+            replace_atomically(target, lambda draft: draft.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def temporary_folder(prefix: str, owner: object) -> Path:
-    """A new folder that is removed when its owner is, or when Python ends."""
+    """Creates a folder that is removed when its owner is garbage-collected or when Python exits."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-Stamp = tuple[int, int, int]  # when a file was written, its size and its place on the disk
-HASHES = 4096  # files whose hashes a process remembers
+Stamp = tuple[int, int, int]  # modification time, size and inode
+CACHED_HASHES = 4096
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What changes when a file is written again; None where there is no file."""
+    """A value that changes when a file is written again. None if there is no file."""
     try:
-        known = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return known.st_mtime_ns, known.st_size, known.st_ino
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def hash_files(*paths: Path) -> str:
-    """The SHA-256 of files one after the other; they are read again only when one has changed."""
+    """The SHA-256 of the concatenated files. They are read again only if one has changed."""
     return _hash(paths, tuple(stamp_of(path) for path in paths)).hexdigest()
 
 
-@lru_cache(HASHES)
+@lru_cache(CACHED_HASHES)
 def _hash(paths: tuple[Path, ...], stamps: tuple[Stamp | None, ...]) -> Any:
-    """The hash goes on from that of the files before the last, so that each is read once."""
+    """The hash object of some files. It continues that of all but the last, so that each file is read once."""
     if not paths:
         return sha256()
-    known = _hash(paths[:-1], stamps[:-1]).copy()
-    known.update(paths[-1].read_bytes())
-    return known
+    digest = _hash(paths[:-1], stamps[:-1]).copy()
+    digest.update(paths[-1].read_bytes())
+    return digest
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """The tables of a TOML file, and its text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {path}: {error}") from error
+    try:
+        return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        words = " ".join(str(error).split())
+        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
+        raise BadInput(f"{path} is not TOML: {twice}{words}") from error

@@ -1,12 +1,14 @@
-"""What a part of each kind has, and the refusal of what has not."""
+"""The methods of parts: those that each kind requires, optional abilities, and how a kind is recognised."""
 
+import functools
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
-from wmel.errors import BadInput
+from wmel.errors import BadInput, locate_code, with_article
 
-METHODS: Mapping[str, tuple[str, ...]] = {  # methods and attributes; of an objective, `costs` only where it scores
+Ability = TypeVar("Ability")
+METHODS: Mapping[str, tuple[str, ...]] = {  # and attributes; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
     "planner": ("plan", "plan_horizon", "evaluations", "warm_start"),
     "policy": ("act", "observe", "reads"),
@@ -17,7 +19,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {  # methods and attributes; of an obje
     "diagnostic": ("read", "check", "describe"),
     "trainer": ("train", "resolve", "blank", "model", "check", "forecast"),
 }
-SIGNS: Mapping[str, tuple[str, ...]] = {  # by which a class or an object is known to be of a kind, the first that fits
+SIGNATURES: Mapping[str, tuple[str, ...]] = {  # methods that identify the kind of an object; the first match counts
     "environment": ("spec", "reset", "step"),
     "planner": ("plan",),
     "policy": ("act",),
@@ -26,76 +28,78 @@ SIGNS: Mapping[str, tuple[str, ...]] = {  # by which a class or an object is kno
     "diagnostic": ("read",),
     "objective": ("costs",),
 }
-MODELS = (("encode", "step"), ("encode", "rollout"))  # what a model has, one way or the other
-FIRST_OF_METRIC = "table"  # what a metric is a function of
+MODEL_METHODS = (("encode", "step"), ("encode", "rollout"))  # a model has either pair
+METRIC_PARAMETER = "table"  # the name of a metric's first parameter
 
 
-def lacking_methods(kind: str, part: Any) -> list[str]:
-    """What an object has not that a part of a kind has."""
+def implements(part: object, ability: type[Ability]) -> TypeGuard[Ability]:
+    """Whether the class of a part has the methods of a runtime-checkable Protocol."""
+    return _implements(type(part), ability)
+
+
+@functools.cache  # the check costs more than a small plan call
+def _implements(kind: type, ability: type) -> bool:
+    return issubclass(kind, ability)
+
+
+def missing_methods(kind: str, part: Any) -> list[str]:
+    """The methods of a kind that an object does not have."""
     return [name for name in METHODS.get(kind, ()) if not hasattr(part, name)]
 
 
-def refuse_no_part(kind: str, given: Any) -> None:
-    """Refuse an object that has not the methods of its kind."""
-    if isinstance(given, type):
-        article = "an" if kind[0] in "aeiou" else "a"
-        raise BadInput(f"{given.__name__} is a class, and {article} {kind} is an object: make one of it")
-    lacking = lacking_methods(kind, given)
-    if lacking:
-        raise BadInput(f"{given!r:.80} is no {kind}: give a name, {{name, **settings}} or an object with {lacking[0]}")
+def check_methods(kind: str, part: Any) -> None:
+    """Raises BadInput for an object without the methods of its kind."""
+    if isinstance(part, type):
+        raise BadInput(f"{part.__name__} is a class, not {with_article(kind)}: pass an instance of it")
+    missing = missing_methods(kind, part)
+    if missing:
+        expected = f"a name, {{name, **settings}} or an object with {missing[0]}"
+        raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass {expected}")
 
 
-def refuse_made_part(kind: str, name: str, made: Any, make: Any) -> None:
-    """Refuse what the maker of that name made, if it has not the methods of its kind."""
-    lacking = lacking_methods(kind, made)
-    if lacking:
-        raise _is_no(kind, name, type(made), lacking, make)
+def check_built_part(kind: str, name: str, part: Any, make: Any) -> None:
+    """Raises BadInput if the part that `make` returned does not have the methods of its kind."""
+    missing = missing_methods(kind, part)
+    if missing:
+        raise _other_kind(kind, name, type(part), missing, make)
 
 
-def refuse_other_class(kind: str, name: str, make: Any) -> None:
-    """Refuse a class that has nothing of its kind: why it cannot be built is beside the point."""
-    lacking = lacking_methods(kind, make) if isinstance(make, type) else []
-    if lacking and len(lacking) == len(METHODS[kind]):
-        raise _is_no(kind, name, make, lacking, make)
+def check_class(kind: str, name: str, make: Any) -> None:
+    """Raises BadInput for a class that has none of the methods of its kind."""
+    missing = missing_methods(kind, make) if isinstance(make, type) else []
+    if missing and len(missing) == len(METHODS[kind]):
+        raise _other_kind(kind, name, make, missing, make)
 
 
 def kind_of(thing: Any) -> str | None:
-    """The kind that a class, a function or an object belongs to, by its methods; None where nothing tells it."""
-    if any(all(hasattr(thing, name) for name in names) for names in MODELS):
+    """The kind of a class, function or object, by its methods. None if it is unknown."""
+    if any(all(hasattr(thing, name) for name in names) for names in MODEL_METHODS):
         return "model"
-    for kind, names in SIGNS.items():
+    for kind, names in SIGNATURES.items():
         if all(hasattr(thing, name) for name in names):
             return kind
     if inspect.isfunction(thing):
-        made = thing.__annotations__.get("return")
-        if isinstance(made, type) and kind_of(made) is not None:
-            return kind_of(made)
-        return "metric" if _is_of_table(thing) else "model" if _count_needed(thing) == 2 else None  # dynamics
+        returned = thing.__annotations__.get("return")
+        if isinstance(returned, type) and kind_of(returned) is not None:
+            return kind_of(returned)
+        is_dynamics = count_required_parameters(thing) == 2  # state, action
+        return "metric" if _takes_table(thing) else "model" if is_dynamics else None
     kind = thing if isinstance(thing, type) else type(thing)
     call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
-    return None if call is None else "metric" if _is_of_table(call) else "executor"
+    return None if call is None else "metric" if _takes_table(call) else "executor"
 
 
-def _is_of_table(function: Any) -> bool:
-    """Whether the first parameter of a function is the table of episodes, as that of a metric is."""
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
-    return names[:1] == [FIRST_OF_METRIC]
-
-
-def _count_needed(function: Any) -> int:
-    """How many parameters have no default."""
+def count_required_parameters(function: Any) -> int:
+    """How many parameters of a function have no default."""
     return sum(one.default is one.empty for one in inspect.signature(function).parameters.values())
 
 
-def place_of_definition(make: Any) -> str:
-    """Where a maker is defined, in brackets; nothing for one that Python code does not define."""
-    try:
-        file, line = inspect.getsourcefile(make), inspect.getsourcelines(make)[1]
-    except (OSError, TypeError):
-        return ""
-    return f" ({file}, line {line})"
+def _takes_table(function: Any) -> bool:
+    """Whether the first parameter of a function is a table of episodes, as it is for a metric."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    return names[:1] == [METRIC_PARAMETER]
 
 
-def _is_no(kind: str, name: str, made: type, lacking: list[str], make: Any) -> BadInput:
-    place = place_of_definition(made) or place_of_definition(make)
-    return BadInput(f"'{name}' is no {kind}: {made.__name__} has no {', '.join(lacking)}{place}")
+def _other_kind(kind: str, name: str, built: type, missing: list[str], make: Any) -> BadInput:
+    place = locate_code(built, is_library_shown=True) or locate_code(make, is_library_shown=True)
+    return BadInput(f"'{name}' is not {with_article(kind)}: {built.__name__} has no {', '.join(missing)}{place}")

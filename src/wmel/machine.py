@@ -1,4 +1,4 @@
-"""The machine a number was measured on: threads in use, versions of packages, and whether they are those wanted."""
+"""The machine of a measurement: its threads, its package versions, and whether they meet the requirements."""
 
 import os
 import platform
@@ -15,27 +15,31 @@ from threadpoolctl import threadpool_limits
 
 PACKAGES = {"wmel": "wmel", "numpy": "numpy", "mujoco": "mujoco", "dm_control": "dm-control", "torch": "torch"}
 
-
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
 
 
-def threads() -> int:
-    """Threads a simulator may use now: the limit in force, else OMP_NUM_THREADS, else the cores this process has."""
-    asked = _limit.get() or os.environ.get("OMP_NUM_THREADS", "")
-    if str(asked).isdecimal() and int(asked) > 0:
-        return int(asked)
+def thread_limit() -> int:
+    """Threads a simulator may use: the limit in force, else OMP_NUM_THREADS, else the cores of this process."""
+    limit = _limit.get() or _omp_threads()
+    if limit is not None:
+        return limit
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def arrays_on_few() -> AbstractContextManager[object]:
-    """Numerical libraries on OMP_NUM_THREADS threads, or on one: at the sizes of a plan a second one costs time."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return threadpool_limits(limits=int(asked) if asked.isdecimal() and int(asked) > 0 else 1)
+def limit_blas_threads() -> AbstractContextManager[object]:
+    """Limits numerical libraries to OMP_NUM_THREADS threads, or to one: a second thread makes small plans slower."""
+    return threadpool_limits(limits=_omp_threads() or 1)
+
+
+def _omp_threads() -> int | None:
+    """The environment variable OMP_NUM_THREADS, or None where it holds no positive number."""
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else None
 
 
 @contextmanager
-def limited_to(count: int) -> Iterator[None]:
-    """Numerical libraries and simulators on at most so many threads."""
+def limit_threads(count: int) -> Iterator[None]:
+    """Limits numerical libraries and simulators to a number of threads."""
     token = _limit.set(count)
     try:
         with threadpool_limits(limits=count):
@@ -45,29 +49,44 @@ def limited_to(count: int) -> Iterator[None]:
 
 
 def versions_in_use() -> dict[str, str]:
-    """Of Python and of each package that has been imported and can change a result."""
+    """Versions of Python and of each imported package that can change a result."""
     loaded = {module: _version(package) for module, package in PACKAGES.items() if module in sys.modules}
     return {"python": platform.python_version(), **loaded}
 
 
-_version = cache(version)  # asked anew it reads the package's files
+_version = cache(version)  # every call of `version` reads the package's files
 
 
 def requirements() -> list[dict[str, Any]]:
-    """What wmel and each of its extras want, what is installed, and whether that fits."""
-    return [_row(requirement) for requirement in requires("wmel") or []]
+    """Each package that wmel and its extras require: the required and installed versions, and whether they agree."""
+    return [_check_requirement(requirement) for requirement in _requirements_of_wmel()]
 
 
-def _row(requirement: str) -> dict[str, Any]:
-    """What a requirement wants, what is installed, and whether that fits."""
-    part, package, wanted = _parsed(requirement)
-    found = _installed(package)
-    fits = found is not None and _fits(found, wanted)
+def wmel_version() -> str:
+    """The installed version; of a source tree that is not installed, `source`."""
+    return _installed_version("wmel") or "source"
+
+
+def _requirements_of_wmel() -> list[str]:
+    """The requirement lines of the package's metadata; none where wmel runs from a source tree."""
+    return [] if _installed_version("wmel") is None else requires("wmel") or []
+
+
+def extra_with(module: str) -> str | None:
+    """The extra of wmel that installs a module; None where none does."""
+    package = module.partition(".")[0].replace("_", "-")  # dm_control is installed by dm-control
+    return next((row["part"] for row in requirements() if row["package"] == package and row["part"] != "core"), None)
+
+
+def _check_requirement(requirement: str) -> dict[str, Any]:
+    part, package, wanted = _parse_requirement(requirement)
+    found = _installed_version(package)
+    fits = found is not None and _satisfies(found, wanted)
     return {"part": part, "package": package, "wanted": wanted, "installed": found, "fits": fits}
 
 
-def _parsed(requirement: str) -> tuple[str, str, str]:
-    """A requirement line of the package's metadata -> extra, package, wanted versions."""
+def _parse_requirement(requirement: str) -> tuple[str, str, str]:
+    """A requirement line of the package's metadata -> extra, package, required versions."""
     demand, _, marker = requirement.partition(";")
     extra = re.search(r"extra == .([a-z]+)", marker)
     package = re.match(r"[\w.-]+", demand)
@@ -75,24 +94,24 @@ def _parsed(requirement: str) -> tuple[str, str, str]:
     return extra[1] if extra else "core", package[0], demand[package.end() :].strip() or "any"
 
 
-def _installed(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def _fits(found: str, wanted: str) -> bool:
-    """Whether a version is one of those wanted: any, >=A, ==A or ==A.*, several with commas."""
-    return all(_fits_one(found, part.strip()) for part in wanted.split(",") if part.strip() != "any")
+def _satisfies(found: str, wanted: str) -> bool:
+    """Whether a version satisfies a requirement: any, >=A, ==A or ==A.*, or several of these with commas."""
+    return all(_satisfies_one(found, part.strip()) for part in wanted.split(",") if part.strip() != "any")
 
 
-def _fits_one(found: str, wanted: str) -> bool:
+def _satisfies_one(found: str, wanted: str) -> bool:
     sign, version = wanted[:2], wanted[2:]
     if sign == "==":
         return f"{found}.".startswith(version.removesuffix("*").rstrip(".") + ".")
-    return sign != ">=" or _numbers(found) >= _numbers(version)
+    return sign != ">=" or _parse_version(found) >= _parse_version(version)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0]))

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from wmel.errors import BadInput, needing
+from wmel.errors import BadInput, requires_package
 from wmel.files import check_writable, write_atomically
 from wmel.parts import import_object
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, figure_of
@@ -142,7 +142,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """The same as a pandas table."""
-        with needing("pandas", "to_pandas() needs pandas: install wmel[pandas]"):
+        with requires_package("pandas", "to_pandas() needs pandas: install wmel[pandas]"):
             import pandas as pd  # pyright: ignore[reportMissingImports]
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))

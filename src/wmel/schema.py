@@ -1,4 +1,4 @@
-"""Rows of episodes: their columns, tables of them, and a finished run with what must be known beside its table."""
+"""Results of episodes: the columns of their table, the table itself, and a run, which is a table with its settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,15 +10,16 @@ from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
 
-PLANNING = ("planner", "plan_horizon", "evaluations", "execute", "objective")  # settings of arms that plan
+PLANNING = ("planner", "plan_horizon", "evaluations", "execute", "objective")  # settings of policies that plan
 
 
 @dataclass(frozen=True)
 class Column:
-    """One number, word or series of every episode.
+    """One value of every episode: a number, a text or a series.
 
-    `missing` stands for "there is none" (null in JSON), and is what a store without the column reads as. An outcome
-    belongs to the episode's seed alone; a measure also to the machine. A series holds one number per step or decision.
+    `missing` is the value where there is none: null in JSON, and the value read from a store without the column. An
+    outcome depends on the episode seed alone, a measure also on the machine. A series has one number per step or
+    decision.
     """
 
     name: str
@@ -29,24 +30,24 @@ class Column:
     is_series: bool = False
     can_be_missing: bool = True
     is_positive: bool = False
-    since_2_0: bool = True  # False: added later, so that records and stores may lack it
+    since_2_0: bool = True  # False: added later, so older records and stores lack it
 
     @property
     def is_always_stored(self) -> bool:
-        """Whether a store without it is damaged."""
+        """Whether a store without the column is damaged."""
         return self.since_2_0 and not self.can_be_missing
 
     def blank(self, rows: int) -> np.ndarray:
-        """A column [rows] of the missing value."""
+        """A column [rows] filled with the missing value."""
         if self.dtype is not object:
             return np.full(rows, self.missing, self.dtype)
         column = np.empty(rows, object)
-        for row in range(rows):  # numpy would spread an empty tuple over the rows
+        for row in range(rows):  # numpy would broadcast an empty tuple over the rows
             column[row] = self.missing
         return column
 
     def is_missing(self, value: Any) -> bool:
-        """Whether a value of the column stands for none."""
+        """Whether a value means that there is none."""
         if isinstance(self.missing, float) and np.isnan(self.missing):
             return bool(np.isnan(value))
         return self.can_be_missing and (value is None or (not self.is_series and value == self.missing))
@@ -54,26 +55,22 @@ class Column:
 
 EPISODE_COLUMNS: tuple[Column, ...] = (
     Column("episode_seed", np.int64, 0, "the seed of the episode", can_be_missing=False),
-    Column("judged", bool, True, "whether there was a criterion of success", can_be_missing=False),
+    Column("judged", bool, True, "whether there was a success criterion", can_be_missing=False),
     Column("success", bool, False, "whether the episode succeeded", can_be_missing=False),
     Column("steps", np.int64, 0, "executed steps", can_be_missing=False),
     Column("first_success_step", np.int64, -1, "the step that established success", is_positive=True),
     Column("plan_calls", np.int64, 0, "decisions", can_be_missing=False),
     Column("model_steps", np.int64, 0, "imagined steps, as counted", can_be_missing=False),
-    Column("declared_compute", np.float64, np.nan, "imagined steps, as the policy declares them per decision"),
+    Column("declared_compute", np.float64, np.nan, "imagined steps, as the policy declares them"),
     Column("return", np.float64, np.nan, "sum of rewards; missing: no reward, or the episode stopped at success"),
     Column("pre_solved", bool, False, "whether the start needs no action", can_be_missing=False),
-    Column("perturbed", bool, False, "whether a perturbation struck before the end", can_be_missing=False),
-    Column("unperturbed_success", np.float64, np.nan, "1 or 0: the same seed left alone; missing: not run"),
-    Column("error", object, "", "what went wrong"),
+    Column("perturbed", bool, False, "whether a perturbation occurred before the end", can_be_missing=False),
+    Column("unperturbed_success", np.float64, np.nan, "1 or 0: the same seed, unperturbed; missing: not run"),
+    Column("error", object, "", "the error that ended the episode"),
     Column("rewards", object, None, "reward of every step", is_series=True),
-    Column("planning_latencies_ms", object, (), "decisions timed at batch 1", "measure", True, False),
+    Column("planning_latencies_ms", object, (), "times of single decisions at batch 1", "measure", True, False),
 )
-
-
 COLUMNS: Mapping[str, Column] = {column.name: column for column in EPISODE_COLUMNS}
-
-
 OUTCOMES = tuple(column.name for column in EPISODE_COLUMNS if column.kind == "outcome")
 
 
@@ -106,7 +103,7 @@ class EpisodeTable:
         return EpisodeTable({name: column[keep] for name, column in self.columns.items()})
 
     def first(self, count: int) -> "EpisodeTable":
-        """The first rows."""
+        """The first `count` rows."""
         return self.rows(slice(count))
 
     def where(self, **equal: object) -> "EpisodeTable":
@@ -117,7 +114,7 @@ class EpisodeTable:
         return self.rows(keep)
 
     def of_seeds(self, seeds: np.ndarray) -> "EpisodeTable":
-        """The rows of some episodes, in the order of the table."""
+        """The rows of the given episode seeds, in the order of the table."""
         return self.rows(np.isin(self.columns["episode_seed"], seeds))
 
     def with_column(self, name: str, column: np.ndarray) -> "EpisodeTable":
@@ -126,12 +123,12 @@ class EpisodeTable:
 
 
 def blank_columns(rows: int) -> dict[str, np.ndarray]:
-    """Columns to be filled in: nothing succeeded, nothing failed, nothing was counted."""
+    """Columns of missing values, to be filled in."""
     return {column.name: column.blank(rows) for column in EPISODE_COLUMNS}
 
 
-def stacked(tables: Sequence[EpisodeTable]) -> EpisodeTable:
-    """The rows of all tables, one after the other."""
+def concatenate_tables(tables: Sequence[EpisodeTable]) -> EpisodeTable:
+    """The rows of all tables, in order."""
     return EpisodeTable({name: np.concatenate([table[name] for table in tables]) for name in COLUMNS})
 
 
@@ -141,7 +138,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Coverage:
-    """Visits along an axis from -top to top; shares lie beyond half and three quarters of the way up."""
+    """Visited states along an axis from -top to top, with the shares above 1/2 and 3/4 of top."""
 
     axis: str
     states: int
@@ -149,12 +146,12 @@ class Coverage:
     most: float
     above_half: float
     above_three_quarters: float
-    histogram: tuple[int, ...]  # of equal parts of the axis
+    histogram: tuple[int, ...]  # counts in equal parts of the axis
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One policy in one environment."""
+    """The episodes of one policy in one environment, with all settings."""
 
     environment_name: str
     policy_name: str
@@ -164,22 +161,22 @@ class Run:
     horizon: int
     perturb_prob: float
     perturbation: str | None
-    layout: str | None  # the drawing of a grid world
-    init: str | None  # where episodes start, where there is a choice
-    success: str | None  # None: no criterion was given
+    layout: str | None  # drawing of a grid world
+    init: str | None  # how start states are chosen, where there is a choice
+    success: str | None  # the criterion; None: there is none
     stop: Stop
     latency_threads: int
     versions: Mapping[str, str]
     table: EpisodeTable
-    parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty where no cell tells
-    coverage: Coverage | None = None  # of the states it visited, where an axis is to be covered
+    parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty outside of studies
+    coverage: Coverage | None = None  # of the visited states, for environments with a coverage axis
 
     def __repr__(self) -> str:
         return f"Run({self.policy_name} in {self.environment_name}, {self.table!r})"
 
     @property
     def setting(self) -> dict[str, Any]:
-        """All that two arms of a comparison must share: everything but the model."""
+        """The settings that two arms of a comparison must share: all but the model."""
         planned = {name: value for name, value in self.policy_settings.items() if name not in ("model", "weights")}
         return {
             "environment": self.environment_name,
@@ -196,13 +193,13 @@ class Run:
 
     @property
     def data(self) -> dict[str, Any]:
-        """All of it but its rows, parts and coverage, as a store keeps it."""
-        beside = ("table", "parts", "coverage")
-        known = {name: value for name, value in vars(self).items() if name not in beside}
-        return {**known, "policy_settings": dict(self.policy_settings), "versions": dict(self.versions)}
+        """All fields but the table, parts and coverage, as a store keeps them."""
+        excluded = ("table", "parts", "coverage")
+        fields = {name: value for name, value in vars(self).items() if name not in excluded}
+        return {**fields, "policy_settings": dict(self.policy_settings), "versions": dict(self.versions)}
 
     def differences(self, other: "Run", *, apart_from: tuple[str, ...] = ()) -> dict[str, tuple[Any, Any]]:
-        """What of the setting and of the versions is not the same in both; a package only one used does not count."""
+        """The settings and package versions that differ between two runs. Packages of only one run are ignored."""
         packages = self.versions.keys() & other.versions.keys()
         one, another = (
             {**run.setting, **{f"version of {package}": run.versions[package] for package in packages}}
@@ -215,7 +212,7 @@ class Run:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Equal; parts in what both say of their settings, for one that only a later version has was at its default."""
+    """Whether two settings are equal. Of parts, only settings of both are compared: a newer one was at its default."""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return one == other
     return all(one[key] == other[key] for key in one.keys() & other.keys())
@@ -223,19 +220,19 @@ def _agree(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SweepPoint:
-    """One point of a sweep: the settings that are swept, and the run there."""
+    """One point of a sweep: the swept settings and their run."""
 
     swept: Mapping[str, Any]
     run: Run
 
     @property
     def plan_horizon(self) -> int | None:
-        """Of the plans there, swept or not."""
+        """The planning horizon of the run, whether it is swept or not."""
         return self.run.policy_settings.get("plan_horizon")
 
 
-def pooled(runs: Sequence[Run]) -> Run:
-    """Runs of one arm on several seeds as one; those that differ in more are refused by name."""
+def pool_runs(runs: Sequence[Run]) -> Run:
+    """The runs of one arm on several seeds as one run. Raises BadInput if they differ in anything else."""
     first = runs[0]
     for run in runs[1:]:
         for name, (one, other) in first.differences(run, apart_from=("seeds",)).items():
@@ -250,13 +247,13 @@ def pooled(runs: Sequence[Run]) -> Run:
         first,
         policy_settings=settings,
         seeds=seeds,
-        table=stacked([run.table for run in runs]),
-        coverage=joined_coverage([run.coverage for run in runs]),
+        table=concatenate_tables([run.table for run in runs]),
+        coverage=pool_coverage([run.coverage for run in runs]),
     )
 
 
-def joined_coverage(coverages: Sequence[Coverage | None]) -> Coverage | None:
-    """The coverage of several sets of states as one; None where none has an axis."""
+def pool_coverage(coverages: Sequence[Coverage | None]) -> Coverage | None:
+    """The coverage of several runs as one. None if no run has a coverage."""
     parts = [one for one in coverages if one is not None]
     if not parts:
         return None

@@ -1,7 +1,7 @@
-"""Settings: read from a part's constructor, checked, parsed and explained here and nowhere else.
+"""Settings of parts: they are read from a part's constructor, and checked and parsed here.
 
-A part's constructor is the only place its settings are stated: fields of a dataclass made by `setting`, or parameters
-of a function or class, annotated with a `Meaning` where there is more to say than their type.
+The constructor is the only declaration of a setting: a field of a dataclass created by `setting`, or a parameter of a
+function or class. An annotation with a `Meaning` adds a description and limits.
 """
 
 import dataclasses
@@ -10,22 +10,22 @@ import inspect
 import math
 import typing
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from wmel.errors import BadInput, is_number, nearest
-from wmel.values import UNFIT, fit, parse, type_words
+from wmel.errors import BadInput, is_number, suggest_name
+from wmel.values import INVALID, convert_value, describe_type, parse_value
 
 PartClass = TypeVar("PartClass", bound=type)
 MEANING = "meaning"  # the key of a dataclass field's metadata
-CONTEXT = ("environment", "model", "name")  # parameters of makers that are no settings
+CONTEXT = ("environment", "model", "name")  # parameters of constructors that are not settings
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a setting means, and the limits of its values."""
+    """The description of a setting and the limits of its values."""
 
     text: str = ""
     at_least: float | None = None
@@ -33,10 +33,10 @@ class Meaning:
     above: float | None = None
     below: float | None = None
 
-    def holds(self, value: Any) -> bool:
-        """Whether a number, or every number of a list, lies within the limits; anything else has none."""
+    def allows(self, value: Any) -> bool:
+        """Whether a number, or every number of a list, lies within the limits. Other values have no limits."""
         if isinstance(value, list | tuple):
-            return all(self.holds(one) for one in value)
+            return all(self.allows(item) for item in value)
         if not is_number(value):
             return True
         return (
@@ -48,14 +48,14 @@ class Meaning:
 
     @property
     def limits(self) -> str:
-        """The limits in words, or nothing."""
+        """The limits in words, or an empty text."""
         words = {"of at least": self.at_least, "above": self.above, "at most": self.at_most, "below": self.below}
-        said = [f"{word} {limit}" for word, limit in words.items() if limit is not None and limit != math.inf]
-        return " and ".join([*said, *(["finite"] if self.below == math.inf else [])])
+        limits = [f"{word} {limit}" for word, limit in words.items() if limit is not None and limit != math.inf]
+        return " and ".join([*limits, *(["finite"] if self.below == math.inf else [])])
 
 
 def setting(default: Any, text: str, **limits: float) -> Any:
-    """A field of a part's dataclass: its default, what it means and its limits."""
+    """A field of a part's dataclass with a default, a description and limits."""
     return dataclasses.field(default=default, metadata={MEANING: Meaning(text, **limits)})
 
 
@@ -64,32 +64,32 @@ class Setting:
     """One setting of a part."""
 
     name: str
-    kind: Any  # its type, as annotated or as its default has it; None where neither says
-    default: Any  # `inspect.Parameter.empty` where it must be given
+    kind: Any  # the annotated type or that of the default; None if it is unknown
+    default: Any  # `inspect.Parameter.empty` if the setting is required
     meaning: Meaning
 
     @property
     def is_required(self) -> bool:
         return self.default is inspect.Parameter.empty
 
-    def checked(self, value: Any) -> Any:
-        """The value as the part takes it, or BadInput."""
-        fitted = fit(self.kind, value)
-        if fitted is UNFIT or not self.meaning.holds(fitted):
+    def check(self, value: Any) -> Any:
+        """The value converted to the type of the setting. Raises BadInput for an invalid one."""
+        converted = convert_value(self.kind, value)
+        if converted is INVALID or not self.meaning.allows(converted):
             raise BadInput(f"{self.name} must be {self.expected}, got {value!r}")
-        return fitted
+        return converted
 
-    def parsed(self, text: str) -> Any:
-        """The value that was typed."""
-        value = parse(self.kind, text) if text.strip() else UNFIT
-        if value is UNFIT:
+    def parse(self, text: str) -> Any:
+        """The value from text, as on the command line. Raises BadInput for an invalid one."""
+        value = parse_value(self.kind, text) if text.strip() else INVALID
+        if value is INVALID:
             raise BadInput(f"{self.name} must be {self.expected}, got {text!r}")
-        return self.checked(value)
+        return self.check(value)
 
     @property
     def expected(self) -> str:
-        """The values it takes, in words."""
-        limits, words = self.meaning.limits, type_words(self.kind)
+        """The valid values, in words."""
+        limits, words = self.meaning.limits, describe_type(self.kind)
         if not limits:
             return words
         if words.endswith(" or none"):
@@ -97,68 +97,71 @@ class Setting:
         return f"{words} {limits}"
 
 
-def settings_of(make: Any) -> Mapping[str, Setting]:
-    """The settings of a maker by name: the parameters of a class; of a function, those with a default or keyword-only.
+def settings_of(factory: Any) -> Mapping[str, Setting]:
+    """The settings of the class or function that builds a part, by name.
 
-    What a part is built for (`CONTEXT`) is no setting, and neither is its name.
+    They are all parameters of a class; of a function, those that are keyword-only or have a default. The parameters in
+    `CONTEXT` are not settings.
     """
     try:
-        hash(make)
+        hash(factory)
     except TypeError:
-        return _read_settings.__wrapped__(make)
-    return _read_settings(make)
+        return _read_settings.__wrapped__(factory)
+    return _read_settings(factory)
 
 
 @functools.cache
-def _read_settings(make: Any) -> Mapping[str, Setting]:
-    inner = make.func if isinstance(make, functools.partial) else make
+def _read_settings(factory: Any) -> Mapping[str, Setting]:
+    inner = factory.func if isinstance(factory, functools.partial) else factory
     is_class = isinstance(inner, type)
     fields = dataclasses.fields(inner) if is_class and dataclasses.is_dataclass(inner) else ()
     meanings = {one.name: one.metadata[MEANING] for one in fields if MEANING in one.metadata}
     hints, found = _hints(inner), {}
-    for one in _parameters(make):
+    for one in _named_parameters(factory):
         is_setting = is_class or one.default is not one.empty or one.kind is one.KEYWORD_ONLY
         if is_setting and one.name not in CONTEXT:
-            kind, annotated = _unwrapped(hints.get(one.name, _type_of_default(one.default)))
+            kind, annotated = _split_annotation(hints.get(one.name, _type_of_default(one.default)))
             found[one.name] = Setting(one.name, kind, one.default, meanings.get(one.name, annotated))
     return MappingProxyType(found)
 
 
-def makes_part(make: Any) -> bool:
-    """Whether calling it with settings makes a part: a class, or a function that takes nothing else."""
-    if isinstance(make, type):
+def builds_part(factory: Any) -> bool:
+    """Whether an object builds a part from settings alone: a class, or a function without other parameters."""
+    if isinstance(factory, type):
         return True
-    needed = (one for one in _parameters(make) if one.default is one.empty and one.kind is not one.KEYWORD_ONLY)
-    return not any(needed) and not any(one.kind is one.VAR_POSITIONAL for one in _all_parameters(make))
+    required = (
+        one for one in _named_parameters(factory) if one.default is one.empty and one.kind is not one.KEYWORD_ONLY
+    )
+    return not any(required) and not any(one.kind is one.VAR_POSITIONAL for one in _all_parameters(factory))
 
 
-def takes(make: Any, name: str) -> bool:
-    """Whether a maker has a parameter of this name."""
-    return any(one.name == name for one in _parameters(make))
+def has_parameter(factory: Any, name: str) -> bool:
+    """Whether a class or function has a parameter of this name."""
+    return any(one.name == name for one in _named_parameters(factory))
 
 
 def check_settings(part: Any) -> None:
-    """Check a dataclass made of settings, in its `__post_init__`; values are stored as the part takes them."""
+    """Checks and converts the settings of a dataclass. Call it in `__post_init__`."""
     for one in settings_of(type(part)).values():
         try:
-            value = one.checked(getattr(part, one.name))
+            value = one.check(getattr(part, one.name))
         except BadInput as error:
             raise BadInput(f"{type(part).__name__}: {error}") from None
         object.__setattr__(part, one.name, value)
 
 
-def accept_old_names(**names: str) -> Any:
-    """A class decorator: for one release the old names of settings work, as keywords and as attributes."""
+def accept_old_names(**names: str) -> Callable[[PartClass], PartClass]:
+    """A class decorator that accepts old names of settings for one release, as keywords and as attributes."""
 
-    def decorate(part: type) -> type:
+    def decorate(part: PartClass) -> PartClass:
         construct = part.__init__
 
         @functools.wraps(construct)
         def translate(self: Any, *values: Any, **settings: Any) -> None:
             for old, new in names.items():
                 if old in settings and new in settings:
-                    values_given = f"{settings[old]!r} and {settings[new]!r}"
-                    raise BadInput(f"{part.__name__}: '{old}' and '{new}' are the same setting, given {values_given}")
+                    both = f"{settings[old]!r} and {settings[new]!r}"
+                    raise BadInput(f"{part.__name__}: '{old}' and '{new}' are the same setting, got {both}")
                 if old in settings:
                     warnings.warn(f"{part.__name__}: '{old}' is now '{new}'", DeprecationWarning, stacklevel=2)
                     settings[new] = settings.pop(old)
@@ -173,7 +176,7 @@ def accept_old_names(**names: str) -> Any:
 
 
 def refuse_unknown_settings(part: PartClass) -> PartClass:
-    """A class decorator: arguments that the constructor does not take are bad input, named with the nearest setting."""
+    """A class decorator that raises BadInput for an unknown argument and names the closest setting."""
     construct = part.__init__
     signature = inspect.signature(construct)
     known = [name for name in signature.parameters if name != "self"]
@@ -182,7 +185,7 @@ def refuse_unknown_settings(part: PartClass) -> PartClass:
     def check_names(self: Any, *values: Any, **settings: Any) -> None:
         for name in settings:
             if name not in known:
-                raise BadInput(f"{part.__name__} has no setting '{name}';{nearest(name, known, 'it takes')}")
+                raise BadInput(f"{part.__name__} has no setting '{name}';{suggest_name(name, known, 'it takes')}")
         try:
             signature.bind(self, *values, **settings)
         except TypeError as error:
@@ -193,43 +196,43 @@ def refuse_unknown_settings(part: PartClass) -> PartClass:
     return part
 
 
-def plain(value: Any) -> Any:
-    """A setting's value as JSON has it."""
+def to_json_value(value: Any) -> Any:
+    """The value of a setting as JSON represents it: tuples become lists."""
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [to_json_value(one) for one in value]
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_json_value(one) for key, one in value.items()}
     return value
 
 
-def _parameters(make: Any) -> list[inspect.Parameter]:
-    """The parameters that can be given by name."""
-    return [one for one in _all_parameters(make) if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+def _named_parameters(factory: Any) -> list[inspect.Parameter]:
+    """The parameters that can be passed by name."""
+    return [one for one in _all_parameters(factory) if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
 
 
-def _all_parameters(make: Any) -> list[inspect.Parameter]:
+def _all_parameters(factory: Any) -> list[inspect.Parameter]:
     try:
-        return list(inspect.signature(make).parameters.values())
+        return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):
         return []
 
 
 def _type_of_default(default: Any) -> type | None:
-    """The type of a parameter without annotation, where its default tells it."""
+    """The type of a parameter without annotation, from its default. None if the default does not determine it."""
     return type(default) if type(default) in (bool, int, float, str) else None
 
 
-def _hints(make: Any) -> dict[str, Any]:
-    """Annotations of a maker's parameters; none where they cannot be evaluated."""
-    target = make.__init__ if isinstance(make, type) and not dataclasses.is_dataclass(make) else make
+def _hints(factory: Any) -> dict[str, Any]:
+    """Annotations of the parameters of a class or function; empty if they cannot be evaluated."""
+    target = factory.__init__ if isinstance(factory, type) and not dataclasses.is_dataclass(factory) else factory
     try:
         return typing.get_type_hints(target, include_extras=True)
     except Exception:
         return {}
 
 
-def _unwrapped(hint: Any) -> tuple[Any, Meaning]:
-    """The type of an annotation, and its Meaning where it carries one."""
+def _split_annotation(hint: Any) -> tuple[Any, Meaning]:
+    """The type of an annotation and its Meaning, which is empty if there is none."""
     if typing.get_origin(hint) is typing.Annotated:
         kind, *extras = typing.get_args(hint)
         return kind, next((one for one in extras if isinstance(one, Meaning)), Meaning())

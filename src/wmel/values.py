@@ -1,4 +1,4 @@
-"""Values of settings by their types: which fit, how text is parsed, and the words for what is expected."""
+"""Values of settings by type: conversion, parsing of text, and a description of each type for messages."""
 
 import math
 import types
@@ -9,41 +9,43 @@ from typing import Any
 
 from wmel.errors import is_number
 
-UNFIT: Any = object()  # what a value that no type takes comes to
+INVALID: Any = object()  # the result for a value that is not of the type
 NONE = "none"
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _SIMPLE = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; a type by itself is one of one."""
+    """The types of a union. Any other type is its own only member."""
     return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
 
 
-def fit(kind: Any, value: Any) -> Any:
-    """The value as one of the types has it; `UNFIT` where none does. A type that is not understood takes anything.
+def convert_value(kind: Any, value: Any) -> Any:
+    """The value converted to a type or to a member of a union; `INVALID` if that is impossible.
 
-    TOML has no null: the text "none" is None where None is allowed and text is not. NaN is no value of any type.
+    A type that this module does not know accepts any value. NaN is invalid for every type. TOML has no null: the text
+    "none" means None if the type allows None and not text.
     """
-    value = _as_python(value)
+    value = _to_python_number(value)
     if has_nan(value):
-        return UNFIT
+        return INVALID
     for member in _members(kind):
-        fitted = _fit_one(member, value)
-        if fitted is not UNFIT:
-            return fitted
+        converted = _convert_one(member, value)
+        if converted is not INVALID:
+            return converted
     is_none = isinstance(value, str) and value.strip().lower() == NONE and type(None) in _members(kind)
-    return None if is_none else UNFIT
+    return None if is_none else INVALID
 
 
-def _as_python(value: Any) -> Any:
-    """A number of NumPy as the number it is; anything else as it is."""
+def _to_python_number(value: Any) -> Any:
+    """A NumPy number as a Python number. Other values are unchanged."""
     if type(value) in (bool, int, float) or not is_number(value):
         return value
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def has_nan(value: Any) -> bool:
-    """Whether a value is NaN, or a list or table with one in it."""
+    """Whether a value is NaN, or a list or table that contains NaN."""
     if isinstance(value, list | tuple):
         return any(map(has_nan, value))
     if isinstance(value, Mapping):
@@ -52,7 +54,7 @@ def has_nan(value: Any) -> bool:
 
 
 def is_json(value: Any) -> bool:
-    """Whether JSON can hold a value."""
+    """Whether JSON can represent a value."""
     if isinstance(value, list | tuple):
         return all(map(is_json, value))
     if isinstance(value, Mapping):
@@ -60,75 +62,81 @@ def is_json(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def _fit_one(kind: Any, value: Any) -> Any:
+def _convert_one(kind: Any, value: Any) -> Any:
     origin = typing.get_origin(kind)
     if origin is typing.Literal:
-        return value if value in typing.get_args(kind) and not isinstance(value, bool) else UNFIT
+        return value if value in typing.get_args(kind) and not isinstance(value, bool) else INVALID
     if kind is bool:
-        return value if isinstance(value, bool) else UNFIT
+        return value if isinstance(value, bool) else INVALID
     if kind is int:
-        return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else UNFIT
+        return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else INVALID
     if kind is float:
-        return float(value) if is_number(value) else UNFIT
+        return float(value) if is_number(value) else INVALID
     if kind is str:
-        return value if isinstance(value, str) else UNFIT
+        return value if isinstance(value, str) else INVALID
     if kind is type(None):
-        return None if value is None else UNFIT
+        return None if value is None else INVALID
     if origin in (tuple, list):
         if not isinstance(value, list | tuple):
-            return UNFIT
+            return INVALID
         inner = typing.get_args(kind)[0]
-        fitted = [fit(inner, one) for one in value]
-        return UNFIT if any(one is UNFIT for one in fitted) else origin(fitted)
+        items = [convert_value(inner, item) for item in value]
+        return INVALID if any(item is INVALID for item in items) else origin(items)
     return value
 
 
-def parse(kind: Any, text: str) -> Any:
-    """What was typed, by type; lists are separated by commas. None comes first, for any text is text."""
+def parse_value(kind: Any, text: str) -> Any:
+    """A value of a type from text; `INVALID` if that is impossible. Commas separate the items of a list.
+
+    None is tried first, because any text is valid as text.
+    """
     for member in sorted(_members(kind), key=lambda member: member is not type(None)):
         value = _parse_one(member, text.strip())
-        if value is not UNFIT:
+        if value is not INVALID:
             return value
-    return UNFIT
+    return INVALID
 
 
 def _parse_one(kind: Any, text: str) -> Any:
     origin = typing.get_origin(kind)
     if kind is type(None):
-        return None if text.lower() == NONE else UNFIT
+        return None if text.lower() == NONE else INVALID
     if kind is bool:
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower(), UNFIT)
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
+            text.lower(), INVALID
+        )
     if kind in (int, float):
-        return _number(kind, text)
+        return _parse_number(kind, text)
     if origin is typing.Literal:
-        return next((one for one in typing.get_args(kind) if str(one) == text), UNFIT)
+        return next((one for one in typing.get_args(kind) if str(one) == text), INVALID)
     if origin in (tuple, list):
-        parts = [parse(typing.get_args(kind)[0], part) for part in text.split(",") if part.strip()]
-        return UNFIT if any(part is UNFIT for part in parts) else origin(parts)
+        parts = [parse_value(typing.get_args(kind)[0], part) for part in text.split(",") if part.strip()]
+        return INVALID if any(part is INVALID for part in parts) else origin(parts)
     if kind is str:
         return text
     guesses = (_parse_one(guess, text) for guess in (int, float))
     known = {"true": True, "false": False, NONE: None}
-    return next((one for one in guesses if one is not UNFIT), known.get(text.lower(), text))
+    return next((one for one in guesses if one is not INVALID), known.get(text.lower(), text))
 
 
-def _number(kind: type, text: str) -> Any:
+def _parse_number(kind: type, text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        return UNFIT
+        return INVALID
 
 
-def type_words(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
+    """The values of a type, in words: `a whole number or none`."""
     members = list(_members(kind))
     members.sort(key=lambda member: member is type(None))
-    return " or ".join(_word(member) for member in members)
+    return " or ".join(_describe_one(member) for member in members)
 
 
-def _word(kind: Any) -> str:
+def _describe_one(kind: Any) -> str:
     origin = typing.get_origin(kind)
     if origin is typing.Literal:
         return " or ".join(repr(one) for one in typing.get_args(kind))
     if origin in (tuple, list):
-        return f"a list of {_word(typing.get_args(kind)[0]).removeprefix('a ')}s"
-    return _SIMPLE.get(kind, "a value it takes" if kind in (None, Any) else getattr(kind, "__name__", str(kind)))
+        return f"a list of {_describe_one(typing.get_args(kind)[0]).removeprefix('a ')}s"
+    return _SIMPLE.get(kind, "a valid value" if kind in (None, Any) else getattr(kind, "__name__", str(kind)))

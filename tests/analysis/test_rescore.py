@@ -7,7 +7,7 @@ from tests.analysis.tables import table
 from tests.closed_loop.worlds import Countdown, Scripted
 from wmel import BenchmarkRunner, catalog
 from wmel.analysis.rescore import rescored
-from wmel.contract.criterion import Criterion, Stop, held, succeeded
+from wmel.contract.criterion import Criterion, Stop, is_met, is_success
 from wmel.contract.policy import Decision
 from wmel.errors import BadInput
 from wmel.schema import OUTCOMES
@@ -109,8 +109,8 @@ def test_what_episodes_that_stopped_early_do_not_establish_is_refused(balance, s
 def test_an_episode_is_judged_as_the_loop_judges_it(rewards, criterion):
     asked, streak, first = Criterion.parse(criterion), np.zeros(1, int), -1
     for step, reward in enumerate(rewards, start=1):
-        streak = np.where(held(asked, {"reward": np.array([reward])}), streak + 1, 0)
-        if first < 0 and succeeded(asked, streak, step == len(rewards))[0]:
+        streak = np.where(is_met(asked, {"reward": np.array([reward])}), streak + 1, 0)
+        if first < 0 and is_success(asked, streak, step == len(rewards))[0]:
             first = step
     stored = table(steps=[len(rewards)], rewards=[np.array(rewards)])
     scored = rescored(stored, asked, horizon=len(rewards), stop=Stop.HORIZON)

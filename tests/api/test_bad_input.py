@@ -45,7 +45,7 @@ BAD = {  # what -> call, the offending word
         lambda: wmel.run(policy="cem", execute=0),
         "planner 'cem': execute must be a whole number of at least 1, or none, got 0",
     ),
-    "a class for an executor": (lambda: wmel.run(executor=wmel.Serial), "an executor is an object"),
+    "a class for an executor": (lambda: wmel.run(executor=wmel.Serial), "not an executor"),
     "a live planner's own execute": (lambda: wmel.run(policy=Executing()), "'execute' has the name of a key"),
     "a flag of the command line": (lambda: wmel.run(env="maze_toy"), "did you mean 'environment'?"),
     "a flag that is no truth value": (lambda: wmel.run(rewards="no"), "rewards takes true or false, got 'no'"),

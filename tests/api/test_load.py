@@ -11,6 +11,7 @@ import pytest
 import wmel
 from tests.api.every_verb import READING, STUDY, WORLD, make_every_result
 from wmel.errors import BadInput, BadRecord, MissingExtra
+from wmel.reports.document import Table
 
 ROOT = Path(__file__).parents[2]
 EARLIER = ROOT / "tests" / "golden" / "version_2_0"
@@ -67,6 +68,22 @@ def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
     trained = wmel.load(folder / "train")
     assert trained.card == made["train"].card
     assert trained.model.spec.weights == made["train"].model.spec.weights
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_heading_and_every_name_in_a_row_can_be_looked_up(verb, made):
+    result = made[verb]
+    tables = [] if result.document is None else tables_in(result.document().sections)
+    titles = [column.title for table in tables for column in table.columns]
+    numbers = [row["number"] for row in result.rows if "number" in row]
+    for word in dict.fromkeys([*titles, *result.rows[0], *numbers]):
+        assert wmel.explain(word).answer
+
+
+def tables_in(blocks):
+    """Every table of a report."""
+    for block in blocks:
+        yield from [block] if isinstance(block, Table) else tables_in(getattr(block, "blocks", ()))
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -166,7 +183,9 @@ def test_a_study_without_a_gap_says_what_was_found_and_is_drawn(kind, without_ga
 
 def test_a_study_with_readings_prints_a_line_for_each_and_no_differences(without_gap, folder, tmp_path):
     text = str(without_gap["diagnostics"])
-    assert len(text.splitlines()) <= 4 + len(without_gap["diagnostics"].rows) and "one - two" not in text
+    models, rows = [line.split()[:1] for line in text.splitlines()], without_gap["diagnostics"].rows
+    assert all(models.count([name]) == sum(row["model"] == name for row in rows) for name in ("one", "two", "oracle"))
+    assert len(text.splitlines()) <= 6 + len(rows) and "one - two" not in text
     wmel.report(folder / "diagnostics", output=tmp_path, quiet=True)
     assert "one - two" in (tmp_path / "report.md").read_text()
     shown = str(wmel.show(tmp_path / "results.json"))
@@ -194,7 +213,7 @@ def test_without_pandas_the_extra_is_named(made, monkeypatch):
 
 
 def test_the_answer_over_trainings_says_whether_they_are_u_shaped(made):
-    assert made["esnr_over_training"].answer.endswith("0 of 1 by zog.")
+    assert made["esnr_over_training"].answer.endswith(" 0 of 1 run by zog (1 with too few checkpoints to tell).")
 
 
 def test_the_report_of_a_record_is_the_report_of_the_study(made, folder, tmp_path):

@@ -132,9 +132,3 @@ def test_an_added_metric_is_a_column_of_every_table(tmp_path):
     for name in ("report.md", "report.html"):
         done.report(tmp_path / name)
         assert "success@5" in (tmp_path / name).read_text()
-
-
-def test_a_setting_of_a_study_belongs_in_its_file(tmp_path):
-    study = {"name": "s", "episodes": 1, "environments": [{"name": "maze_toy"}], "planners": [{"name": "cem"}]}
-    with pytest.raises(wmel.WmelError, match=r"planner\.elites.*into the study"):
-        wmel.study(study, settings={"planner.elites": 3}, output=tmp_path)

@@ -79,6 +79,16 @@ def test_what_a_result_holds_prints_in_a_line(results):
         assert len(repr(one)) < 160 and "array(" not in repr(one)
 
 
+def test_the_report_of_any_record_is_written_beside_it(results, tmp_path):
+    for verb, result in results.items():
+        if result.record is None:
+            continue
+        result.save(tmp_path / verb)
+        done = wmel.report(next((tmp_path / verb).glob("*.json")), output=tmp_path / "out" / verb)
+        assert done.answer == result.answer
+        assert {one.name for one in (tmp_path / "out" / verb).iterdir()} >= {"report.html", "report.md"}
+
+
 def test_special_characters_are_escaped_once_in_latex():
     text = Result("a", [{"name": "a\\b^c~d<e>f_g", "value": 1.0}]).to_latex()
     escaped = r"a\textbackslash{}b\textasciicircum{}c\textasciitilde{}d\textless{}e\textgreater{}f\_g"

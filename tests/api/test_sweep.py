@@ -9,7 +9,7 @@ from tests.experiments.plain_planner import Plain
 from tests.experiments.swept_parts import Near, corridor
 from wmel.errors import BadInput
 from wmel.reports.records import recorded_sweep, sweep_record
-from wmel.reports.terminal import sweep_lines
+from wmel.reports.sweep_report import sweep_document
 from wmel.schema import SweepPoint
 
 PARTS = "tests.experiments.swept_parts"
@@ -18,6 +18,12 @@ CEM = {"planner.candidates": 4, "planner.iterations": 1, "planner.plan_horizon":
 
 def swept(sweep, settings=CEM, policy="cem", episodes=2, **more):
     return wmel.sweep(policy=policy, sweep=sweep, episodes=episodes, settings=settings, quiet=True, **more)
+
+
+def headline_of(result) -> str:
+    """What all points share, in a line."""
+    (shared,) = result.document().shared
+    return shared.words
 
 
 def test_none_is_swept_before_numbers():
@@ -55,7 +61,7 @@ def test_one_name_swept_by_two_kinds_is_qualified_by_the_kind():
 def test_what_is_swept_is_not_in_the_headline(sweep, words):
     settings = {"planner.iterations": 1, "planner.plan_horizon": 2}
     result = swept(sweep, settings, environment="dmc:cartpole-swingup", horizon=3, criterion="reward>=0.1")
-    headline, *_ = sweep_lines(result.record, result.sweep)
+    headline = headline_of(result)
     assert words not in headline
     assert next(iter(sweep)).partition(".")[2] not in result.record.metadata.planner
 
@@ -111,13 +117,14 @@ def test_how_often_and_when_a_perturbation_strikes_is_swept():
 
 
 def test_a_swept_length_of_episodes_is_not_in_the_headline():
-    headline = swept({"environment.max_steps": [4, 6]}).lines[0]
+    headline = headline_of(swept({"environment.max_steps": [4, 6]}))
     assert "per point" in headline and "at most" not in headline
-    assert "at most 3 steps" in swept({"environment.max_steps": [4, 6]}, horizon=3).lines[0]
+    assert "at most 3 steps" in headline_of(swept({"environment.max_steps": [4, 6]}, horizon=3))
 
 
 def test_a_swept_share_of_episodes_is_not_in_the_headline():
-    headline = swept({"perturbation.probability": [0.5, 1]}, perturbation="drop-next-2", episodes=1, horizon=5).lines[0]
+    result = swept({"perturbation.probability": [0.5, 1]}, perturbation="drop-next-2", episodes=1, horizon=5)
+    headline = headline_of(result)
     assert "drop-next" in headline and "%" not in headline
 
 
@@ -141,7 +148,8 @@ def test_a_swept_model_is_not_in_the_headline():
     named = [SweepPoint({"rollout": word}, run) for word, run in zip(("latent", "decoded"), runs, strict=True)]
     record = sweep_record(named, epsilon=0.01)
     assert record.metadata.model is None
-    assert "model:" not in sweep_lines(record, recorded_sweep(record))[0]
+    (headline,) = sweep_document(record, recorded_sweep(record)).shared
+    assert "model:" not in headline.words
 
 
 @pytest.mark.parametrize("criterion", ["criterion", "criterion.criterion"])
@@ -149,7 +157,7 @@ def test_the_criterion_is_swept_and_is_not_in_the_headline(criterion):
     result = swept({criterion: ["distance<=0", "distance<=3"]}, CEM)
     assert result.table["criterion"].to_list() == ["distance<=0", "distance<=3"]
     assert result.table["success"][0] <= result.table["success"][1]
-    assert "success:" not in result.lines[0]
+    assert "success:" not in headline_of(result)
 
 
 def test_a_trainer_is_a_model_and_its_settings_are_given_and_swept(tmp_path):

@@ -104,12 +104,12 @@ def test_python_refuses_what_is_given_twice_and_kinds_there_are_not():
 def test_a_part_that_needs_a_setting_says_which(wmel_command, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(NEEDY)
     done = wmel_command("run", "--policy", "mine:Needy", cwd=tmp_path)
-    assert done.returncode == 2 and "needs the setting 'elites'" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "requires the setting 'elites'" in done.stderr and done.stderr.count("\n") == 1
     path = written(tmp_path, MAZE.replace('name = "random-shooting"\ncandidates = 20', 'name = "mine:Needy"'))
     done = wmel_command("study", str(path), "--output", "out", cwd=tmp_path)
-    assert done.returncode == 2 and "needs the setting 'elites'" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "requires the setting 'elites'" in done.stderr and done.stderr.count("\n") == 1
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match="needs the setting 'elites'"):
+    with pytest.raises(BadInput, match="requires the setting 'elites'"):
         wmel.run(policy="mine:Needy", quiet=True)
     done = wmel_command("run", "--policy", "mine:Needy", "--set", "planner.elites=3", "--episodes", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -5,12 +5,12 @@ import sys
 import pytest
 
 import wmel
-from wmel.errors import BadInput
+from wmel.errors import BadInput, with_article
 
 CODE = """
 import sys
 import wmel
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.stats.estimate import Estimate
 
 MAZE = wmel.environment("maze_toy")
@@ -61,7 +61,7 @@ class Uncounted(World):
 class Ended(World):
     def step(self, states, actions): sys.exit(4)
 
-class Calm(Unchanged):
+class Calm(NoEffect):
     name, window = "calm", 1
 
 class NoStrike(Calm):
@@ -144,12 +144,12 @@ RUN = ("run", "--env", "maze_toy", "--policy", "random-shooting")
 )
 def test_a_part_of_another_kind_is_refused(refused, words, kind):
     line = refused("class Corridor" if "faulty:Corridor" in words else "class Draw", *words)
-    assert f"is no {kind}: " in line
+    assert f"is not {with_article(kind)}: " in line
 
 
 @pytest.mark.parametrize(("make", "name"), [(wmel.planner, "faulty:Corridor"), (wmel.environment, "faulty:Draw")])
 def test_python_refuses_it_too(faulty, make, name):
-    with pytest.raises(BadInput, match=rf"'{name}' is no {make.__name__}: .*faulty.py, line \d+"):
+    with pytest.raises(BadInput, match=rf"'{name}' is not {with_article(make.__name__)}: .*faulty.py, line \d+"):
         make(name)
 
 

@@ -15,7 +15,8 @@ def folder(tmp_path_factory, wmel_command):
 def test_a_stored_record_is_printed_again(wmel_command, folder, name, words):
     done = wmel_command("show", name, "--markdown", "again.md", cwd=folder)
     assert done.returncode == 0 and words in done.stdout
-    assert (folder / "again.md").read_text().startswith("### ")
+    text = (folder / "again.md").read_text()
+    assert text.startswith("# tabular-world-model in maze_toy") and done.stdout.splitlines()[0] in text.splitlines()
 
 
 def test_a_record_of_another_schema_version_is_one_clear_line(wmel_command, folder):

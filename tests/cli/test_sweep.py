@@ -27,7 +27,9 @@ def test_every_option_is_taken(wmel_command, tmp_path):
     assert [point["plan_horizon"] for point in record["points"]] == [4, 12]
     assert record["metadata"]["evaluations"] == 36 and record["metadata"]["epsilon"] == 0.2
     assert record["points"][0]["results"][0]["episode_seed"] == 300000
-    assert (tmp_path / "s.md").read_text().startswith("### Horizon sweep: `cem`")
+    text = (tmp_path / "s.md").read_text()
+    assert text.startswith("# cem in two_room_toy over plan_horizon\n\ncem in two_room_toy: ")
+    assert "| 12 | " in text and "effective horizon H\\* = " in text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import torch
 from tests.cli.test_cpg import heeding_interrupts
 from tests.conftest import ROOT
 from tests.training.tdmpc2.point import Point
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.training.checkpoints import restore
 from wmel.training.tdmpc2.resume import Keeper
 from wmel.training.tdmpc2.train import train_tdmpc2
@@ -112,7 +112,7 @@ def unfinished(here):
         if moment.updates:
             raise Stopped
 
-    with limited_to(1), pytest.raises(Stopped):
+    with limit_threads(1), pytest.raises(Stopped):
         by_library(20_000, here["cwd"] / "unfinished", tell)
     return here["cwd"] / "unfinished"
 

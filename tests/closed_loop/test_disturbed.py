@@ -13,11 +13,10 @@ from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.closed_loop.steps import NEVER, strike_steps
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Decision
-from wmel.perturbations.action_delay import ActionDelay
-from wmel.perturbations.drop_next_actions import DropNextActions
+from wmel.perturbations.actions import ActionDelay, DropNextActions
 from wmel.perturbations.env_default import EnvPerturbation
 from wmel.perturbations.observation_noise import ObservationNoise
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.schema import OUTCOMES
 
 
@@ -194,7 +193,7 @@ def test_who_reads_the_state_reads_the_one_recovered_from_the_noisy_observation(
 
 
 def test_a_perturbation_that_breaks_ends_only_the_episodes_it_broke():
-    class Fragile(Unchanged):
+    class Fragile(NoEffect):
         name, window = "fragile", 1
 
         def strike(self, environment, moment, streams):
@@ -271,7 +270,7 @@ def test_an_episode_that_noise_ends_at_its_step_was_perturbed():
     "changes", [{"lengths": np.array([500])}, {"lengths": np.array([-1])}, {"queue": np.full((1, 1, 1), 77, np.int32)}]
 )
 def test_what_a_perturbation_returns_is_checked(changes):
-    class Wild(Unchanged):
+    class Wild(NoEffect):
         name, window = "wild", 1
 
         def strike(self, environment, moment, streams):

@@ -24,7 +24,7 @@ def planted(policy, fault):
 
         def act(self, percept, memory, streams):
             decision = policy.act(percept, memory, streams)
-            hit = (streams.episode_seeds == BAD) & (streams.moments == 1)
+            hit = (streams.episode_seeds == BAD) & (streams.counters == 1)
             return fault(decision, np.flatnonzero(hit)) if hit.any() else decision
 
     return Planted()

@@ -33,7 +33,7 @@ class Diary:
         return {"frames": old["frames"] + 1, "sum": old["sum"] + seen, "calls": old["calls"]}
 
     def act(self, percept, memory, streams):
-        if self.fault and ((streams.episode_seeds == BAD) & (streams.moments == 1)).any():
+        if self.fault and ((streams.episode_seeds == BAD) & (streams.counters == 1)).any():
             raise RuntimeError("planted")
         lengths = 1 + (memory["sum"].astype(int) + memory["calls"].astype(int) + streams.episode_seeds) % 4
         lengths = np.minimum(lengths, percept.steps_left)
@@ -133,7 +133,7 @@ def test_a_decision_is_timed_with_the_memory_it_was_made_with():
         def act(self, percept, memory, streams):
             decision = super().act(percept, memory, streams)
             for row, steps in enumerate(decision.model_steps.tolist()):
-                made.append((int(streams.episode_seeds[row]), int(streams.moments[row]), steps))
+                made.append((int(streams.episode_seeds[row]), int(streams.counters[row]), steps))
             return decision
 
     run_episodes(WORLD, Noting(), SEEDS, max_steps=MAX_STEPS)

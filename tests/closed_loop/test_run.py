@@ -142,7 +142,7 @@ def test_the_moment_of_judgement_is_part_of_the_criterion(when, steps, first):
 
 
 def test_a_quantity_the_world_does_not_have_is_named():
-    with pytest.raises(BadInput, match="no quantity 'height' to judge success by; known: left"):
+    with pytest.raises(BadInput, match=r"no quantity .height. .*; known: left"):
         run_episodes(Countdown(), waiting(), [0], criterion=Criterion("height", at_least=1))
 
 
@@ -155,7 +155,7 @@ def test_a_quantity_the_world_does_not_have_is_named():
         ({"episode_seeds": [0.5]}, "whole number"),
         ({"block": 0}, "block must be positive"),
         ({"max_steps": 0}, "horizon must be positive"),
-        ({"criterion": Criterion("left", at_most=0, when=When.AT_END), "stop": "success"}, "needs stop = horizon"),
+        ({"criterion": Criterion("left", at_most=0, when=When.AT_END), "stop": "success"}, "set stop = horizon"),
         ({"timed_decisions": -1}, "must not be negative"),
     ],
 )

@@ -1,5 +1,5 @@
-from wmel.contract.environment import RollsStates, Walkable
-from wmel.parts import able
+from wmel.contract.environment import HasStateRollout, Walkable
+from wmel.kinds import implements
 
 
 class Walker:
@@ -8,6 +8,6 @@ class Walker:
 
 
 def test_an_ability_is_having_its_methods():
-    assert able(Walker(), Walkable)
-    assert not able(Walker(), RollsStates)
-    assert not able(object(), Walkable)
+    assert implements(Walker(), Walkable)
+    assert not implements(Walker(), HasStateRollout)
+    assert not implements(object(), Walkable)

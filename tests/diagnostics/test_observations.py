@@ -79,7 +79,7 @@ def test_a_seed_that_would_lead_elsewhere_is_refused(world, policy, seed):
 
 def test_noise_is_of_the_episode_and_the_step(found):
     np.testing.assert_array_equal(found.streams.episode_seeds, found.episodes)
-    np.testing.assert_array_equal(found.streams.moments, found.steps)
+    np.testing.assert_array_equal(found.streams.counters, found.steps)
 
 
 def test_few_states_come_from_as_many_episodes_and_many_from_sixteen(world, policy):

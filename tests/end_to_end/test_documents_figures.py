@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tests.environments.chosen import GRIDS
+from tests.environments.selection import GRIDS
 from wmel import catalog, run_episodes
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.planner import CandidateCosts

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.environments.chosen import OTHERS, QUICK
+from tests.environments.selection import OTHERS, QUICK
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plugin")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    flags = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]
+    pip = [sys.executable, "-m", "pip", "install", *flags]
     subprocess.run([*pip, "--target", str(folder), str(PLUGIN)], check=True, timeout=300)
     return {**os.environ, "PYTHONPATH": str(folder)}
 

@@ -2,7 +2,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from wmel.environments.model_constants import UnchangedConstants, copied_fields, differing
+from wmel.environments.model_constants import FixedFields, copy_fields, find_constants
 from wmel.errors import BadStep
 
 MODEL = """
@@ -19,9 +19,9 @@ MODEL = """
 
 def two_of(edit):
     model = mujoco.MjModel.from_xml_string(MODEL)
-    before = copied_fields(model)
+    before = copy_fields(model)
     edit(model)
-    return model, before, differing([before, copied_fields(model)])
+    return model, before, find_constants([before, copy_fields(model)])
 
 
 def move(kind, name):
@@ -44,7 +44,7 @@ def move(kind, name):
 def test_what_differs_is_found_and_whether_it_moves_anything(edit, field, moves):
     model, _, constants = two_of(edit)
     assert [name for name, _ in constants.entries] == [field]
-    assert constants.move_things(model) == moves
+    assert constants.affect_motion(model) == moves
 
 
 def test_a_row_of_a_field_is_kept_whole_and_written_back():
@@ -58,7 +58,7 @@ def test_a_row_of_a_field_is_kept_whole_and_written_back():
 
 def test_a_change_that_no_row_holds_is_an_error():
     model, _, constants = two_of(move("geom", "target"))
-    unchanged = UnchangedConstants.but_for(constants, model)
+    unchanged = FixedFields.of_model(constants, model)
     move("geom", "target")(model)
     model.site_rgba[0] = 0  # drawn only
     unchanged.check()

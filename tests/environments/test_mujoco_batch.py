@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from tests.environments.chosen import OTHERS
+from tests.environments.selection import OTHERS
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.objective import ModelReward
-from wmel.environments.mujoco_rows import LARGEST
+from wmel.environments.mujoco_rows import DIVERGENCE_LIMIT
 from wmel.errors import BadInput, BadStep
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
 
@@ -81,7 +81,7 @@ def test_no_rows_and_no_steps_are_fine(name):
 
 def test_a_row_beyond_what_mujoco_takes_is_never_returned_as_fine():
     world = catalog.environment("dmc:cartpole-swingup")
-    after = world.rollout(thrown(world, 0.99 * LARGEST), np.zeros((2, 4, 1)))
+    after = world.rollout(thrown(world, 0.99 * DIVERGENCE_LIMIT), np.zeros((2, 4, 1)))
     assert np.isfinite(world.observe(after[0])).all()
     assert np.isnan(world.observe(after[1])[1:]).any(axis=1).all()
 
@@ -91,9 +91,9 @@ def test_threads_and_company_change_no_bit(name):
     world = catalog.environment(name)
     states = np.repeat(world.reset(np.arange(5)), 3, axis=0)
     controls = np.random.default_rng(0).uniform(-1, 1, (15, 6, world.spec.actions.width))
-    with limited_to(1):
+    with limit_threads(1):
         one = world.rollout(states, controls)
-    with limited_to(2):
+    with limit_threads(2):
         two = world.rollout(states, controls)
     alone = np.concatenate([world.rollout(states[k : k + 1], controls[k : k + 1]) for k in range(15)])
     assert np.array_equal(one, two, equal_nan=True)

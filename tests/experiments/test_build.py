@@ -4,7 +4,6 @@ import json
 import shutil
 
 import pytest
-from wmel.reports.study_words import gap_sentence
 
 import wmel
 from tests.experiments.studies import LEARNED, written
@@ -19,10 +18,11 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
 from wmel.experiments.spec import read_study
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
+from wmel.reports.study_report import gap_sentence
 from wmel.training.checkpoints import restore
 
 TDMPC2 = """
@@ -65,7 +65,7 @@ MODELS = ("latent", "decoded", "own planner", "policy alone")
 
 
 def run(path, folder, **how):
-    with limited_to(1):
+    with limit_threads(1):
         return run_study(study_of(read_study(path)), FolderStore(folder), RunOptions(**how), ProgressListener())
 
 
@@ -74,7 +74,7 @@ def study(tmp_path_factory):
     """A study of one checkpoint used in four ways, and its store."""
     folder = tmp_path_factory.mktemp("tdmpc2")
     path = written(folder, TDMPC2)
-    with limited_to(1):
+    with limit_threads(1):
         untrained_checkpoint(folder / "td", catalog.environment("dmc:cartpole-swingup"))
     summary = run(path, folder / "store")
     assert summary.episodes == 2 * (2 + len(MODELS)) and not summary.failures

@@ -15,7 +15,7 @@ from wmel.analysis.gap import counterfactual_planning_gap
 from wmel.analysis.pooling import pooled_gap, study_comparisons
 from wmel.errors import BadInput
 from wmel.experiments.load import load_study
-from wmel.schema import pooled
+from wmel.schema import pool_runs
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def test_retrained_models_make_two_claims(learned):
 )
 def test_pooling_refuses_what_does_not_belong_together(learned, change, words):
     runs = [one.run for one in load_study(learned).results if one.cell.arm.name == "oracle"]
-    assert len(pooled(runs).table) == 8
+    assert len(pool_runs(runs).table) == 8
     with pytest.raises(BadInput, match="cannot be pooled") as refusal:
-        pooled([runs[0], replace(runs[1], **change)])
+        pool_runs([runs[0], replace(runs[1], **change)])
     assert words in str(refusal.value)
 
 

@@ -189,7 +189,7 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
             before_planners("[[perturbations]]\nname = 'drop-nxt-1'"),
             "perturbations[0]: no perturbation named",
         ),
-        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0]: 'often' is no criterion"),
+        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0]: 'often' is not a success criterion"),
         (before_planners("[[models]]\nname = 'still'\ntrainer = 'mlp'"), "two are called 'still'"),
         (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives[0]: no objective named 'uprigt'"),
         (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),

@@ -39,11 +39,45 @@ def test_what_there_is_not_is_refused(change, value):
         parse_study({**MAZE, **change})
 
 
-def test_settings_beside_a_study_are_those_of_its_executor(tmp_path):
-    with pytest.raises(BadInput, match=r"planner\.elites"):
-        wmel.study(MAZE, output=tmp_path / "s", settings={"planner.elites": 3}, quiet=True)
+TWO_PLANNERS = {**MAZE, "planners": ["random-shooting", {"name": "cem", "elites": 4}]}
+
+
+def planners_of(result) -> list[dict]:
+    settings = {one.setting.planner["name"]: one.setting.planner for one in result.record.comparisons}
+    return [settings["random-shooting"], settings["cem"]]
+
+
+def test_settings_given_beside_a_study_reach_every_part_that_has_them(tmp_path):
+    given = {"planner.elites": "3", "planner.candidates": 9, "environment.max_steps": 5}
+    shooting, cem = planners_of(wmel.study(TWO_PLANNERS, output=tmp_path / "s", settings=given, quiet=True))
+    assert (cem["elites"], cem["candidates"], shooting["candidates"]) == (3, 9, 9)
+    assert "elites" not in shooting
+    file = tmp_path / "study.toml"
+    file.write_text('name = "f"\nepisodes = 1\nhorizon = 4\nenvironments = ["maze_toy"]\nplanners = ["cem"]\n')
+    done = wmel.study(file, output=tmp_path / "f", settings={"planner.elites": 3}, quiet=True)
+    assert done.record.comparisons[0].setting.planner["elites"] == 3
+
+
+def test_a_preset_given_beside_a_study_fills_in_what_its_tables_leave_out(tmp_path):
+    study = {**MAZE, "planners": ["random-shooting"]}
+    done = wmel.study(study, output=tmp_path / "s", preset="tabular-world-model", quiet=True)
+    planner = done.record.comparisons[0].setting.planner
+    assert (planner["candidates"], planner["plan_horizon"]) == (200, 20)
+    with pytest.raises(BadInput, match=r"paper.*tabular-world-model"):
+        wmel.study({**study, "preset": "paper"}, preset="tabular-world-model", output=tmp_path / "t")
+
+
+def test_a_setting_that_no_part_of_a_study_has_is_refused_with_the_nearest(tmp_path):
+    with pytest.raises(BadInput, match=r"elitess.*'elites'"):
+        wmel.study(MAZE, output=tmp_path / "s", settings={"planner.elitess": 3})
     how = {"executor": "processes", "settings": {"executor.workers": 1}}
     assert wmel.study(MAZE, output=tmp_path / "s", quiet=True, **how).exit_code == 0
+
+
+@pytest.mark.parametrize("criteria", [["distance<=0", "distance<=1"], [{"criterion": "distance<=0"}, "distance<=1"]])
+def test_a_criterion_may_be_written_as_its_text(criteria):
+    cells = study_of(parse_study({**MAZE, "criteria": criteria})).cells
+    assert {cell.task.criterion for cell in cells} == {"distance<=0", "distance<=1"}
 
 
 def test_a_preset_is_explained_and_kinds_are_one_document(wmel_command):
@@ -70,5 +104,5 @@ def test_a_preset_that_sets_nothing_is_refused_by_studies_and_verbs():
         lambda: wmel.run("maze_toy", "cem", preset="tabular-world-model", quiet=True),
         lambda: wmel.run("maze_toy", "greedy", preset="paper", quiet=True),
     ):
-        with pytest.raises(BadInput, match="the preset sets nothing of the parts named here"):
+        with pytest.raises(BadInput, match="the preset does not apply to any part named here"):
             work()

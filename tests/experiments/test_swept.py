@@ -54,7 +54,7 @@ def test_a_swept_diagnostic_has_a_reading_of_each_model_and_of_the_oracle_at_eve
     assert sorted(found) == [("latent", 0.2), ("latent", 0.5), ("oracle", 0.2), ("oracle", 0.5)]
     assert [one.readings[0].settings["sigma"] for one in result.readings] == [0.2, 0.5]
     assert result.table.filter(diagnostic="esnr")["diagnostic_sigma"].to_list() == [0.2, 0.2, 0.5, 0.5]
-    assert "| 0.2 | latent | zog |" in text and 'id="readings"' in page and 'id="reading-0"' in page
+    assert "| 0.2 | latent | zog |" in text and ">Readings</h2>" in page and 'id="reading-0"' in page
     (curve,) = reading_curves(result.record)
     assert curve.values == [0.2, 0.5] and {len(points) for points in curve.lines.values()} == {2}
 

@@ -4,12 +4,12 @@ import torch
 
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
-from wmel.contract.world_model import RewardsItself
-from wmel.machine import limited_to
+from wmel.contract.world_model import HasReward
+from wmel.kinds import implements
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.objectives import Upright
-from wmel.parts import able
 from wmel.testing import check_world_model, failures
 
 OBSERVATION, ACTION, LATENT = 6, 5, 32
@@ -29,7 +29,7 @@ def network(observation=OBSERVATION, action=ACTION, **settings) -> LatentMLP:
 def test_it_keeps_the_contract_of_a_world_model(world, sizes, action_input):
     model = LatentMLPModel(network(*sizes), action_input=action_input)
     assert failures(check_world_model(model, catalog.environment(world))) == []
-    assert able(model, RewardsItself)
+    assert implements(model, HasReward)
 
 
 def test_each_reward_is_of_the_latent_its_action_was_taken_in():
@@ -86,7 +86,7 @@ def test_company_changes_no_bit_of_a_cost(objective):
         cost = ImaginedCost(model, objective, world.spec.actions, latents[rows], goals, OBSERVATION)
         return cost(candidates[rows]).costs
 
-    with limited_to(1):
+    with limit_threads(1):
         together = costs(list(range(40)))
         assert torch.equal(together[:3], costs([0, 1, 2]))
         assert torch.equal(together[7:8], costs([7]))
@@ -96,7 +96,7 @@ def test_threads_change_no_bit():
     """Torch would share out so many rows among threads, and does the last numbers of a share by other instructions."""
     model = LatentMLPModel(network())
     latents = torch.randn(20, 16 * 65, LATENT)
-    with limited_to(1):
+    with limit_threads(1):
         alone = torch.stack([torch.cat([model.decode(some) for some in rows.split(16)]) for rows in latents])
     before = torch.get_num_threads()
     torch.set_num_threads(3)

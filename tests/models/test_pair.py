@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import RewardsItself
+from wmel.contract.world_model import HasReward
 from wmel.errors import BadInput, BadModel
+from wmel.kinds import implements
 from wmel.models.imagine import rollout
 from wmel.models.pair import PairModel
-from wmel.parts import able
 
 
 def seen(observations) -> Percept:
@@ -66,7 +66,7 @@ def test_gradients_go_through():
 
 def test_it_has_a_name_and_a_reward_of_its_own():
     model = PairModel(push, paid, name="mine")
-    assert model.spec.name == "mine" and able(model, RewardsItself)
+    assert model.spec.name == "mine" and implements(model, HasReward)
 
 
 @pytest.mark.parametrize(

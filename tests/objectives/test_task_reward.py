@@ -23,5 +23,5 @@ def test_it_is_minus_the_reward_of_every_step(task):
 
 
 def test_where_the_observation_does_not_tell_the_reward_it_is_refused():
-    with pytest.raises(BadInput, match="no formula"):
+    with pytest.raises(BadInput, match="dmc:cheetah-run"):
         task_reward(catalog.environment("dmc:cheetah-run"))

@@ -1,4 +1,4 @@
-"""Each perturbation on a moment whose outcome is known by hand."""
+"""Each perturbation on a step whose outcome is known by hand."""
 
 from dataclasses import replace
 
@@ -7,15 +7,13 @@ import pytest
 
 from wmel import catalog
 from wmel.contract.environment import Box
-from wmel.contract.perturbation import Delivery, Disturbance, Moment
+from wmel.contract.perturbation import Delivery, Disturbance, PendingStep
 from wmel.errors import BadInput, UnknownPart
-from wmel.perturbations.action_delay import ActionDelay
+from wmel.perturbations.actions import ActionDelay, DropNextActions, HoldNextActions
 from wmel.perturbations.composite import CompositePerturbation
-from wmel.perturbations.drop_next_actions import DropNextActions
 from wmel.perturbations.env_default import EnvPerturbation
-from wmel.perturbations.hold_next_actions import HoldNextActions
 from wmel.perturbations.observation_noise import ObservationNoise
-from wmel.perturbations.window import delivered, sensed, struck, within
+from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step, rows_in_window
 from wmel.randomness import Streams
 
 STREAMS = Streams(np.array([5, 6]), np.array([3, 3]))
@@ -28,8 +26,8 @@ class Idler:
         self.spec = replace(maze.spec, name="idler", actions=Box(-np.ones(1), np.ones(1)), idle=np.array([0.5]))
 
 
-def moment(queue, lengths, since=(0, 0), last=((9.0,), (8.0,))):
-    return Moment(
+def pending(queue, lengths, since=(0, 0), last=((9.0,), (8.0,))):
+    return PendingStep(
         np.zeros((2, 1)), np.array(queue, float)[..., None], np.array(lengths), np.array(last), np.array(since)
     )
 
@@ -39,7 +37,7 @@ def deliveries(perturbation, world, actions):
     carried, arrived = perturbation.carry(world, 2), []
     for step, action in enumerate(actions):
         given = Delivery(np.array([[action], [10 * action]], np.float32), np.full(2, step), carried)
-        after = delivered(perturbation, world, given)
+        after = perturb_actions(perturbation, world, given)
         carried = after.carried
         arrived.append(after.actions[:, 0].tolist())
     return arrived
@@ -49,28 +47,28 @@ QUEUE = [[1, 2, 3, 4], [5, 6, 7, 8]]
 
 
 def test_a_drop_takes_the_next_actions_out_and_no_time_passes():
-    after = DropNextActions(2).strike(None, moment(QUEUE, [4, 3]), STREAMS)
+    after = DropNextActions(2).strike(None, pending(QUEUE, [4, 3]), STREAMS)
     assert after.lengths.tolist() == [2, 1]
     assert after.queue[0, :2, 0].tolist() == [3, 4] and after.queue[1, 0, 0] == 7
 
 
 def test_dropping_all_there_is_leaves_nothing():
-    assert DropNextActions(9).strike(None, moment(QUEUE, [4, 3]), STREAMS).lengths.tolist() == [0, 0]
+    assert DropNextActions(9).strike(None, pending(QUEUE, [4, 3]), STREAMS).lengths.tolist() == [0, 0]
 
 
 def test_holding_the_last_action_replaces_the_next_ones_and_the_rest_follows(maze):
-    after = HoldNextActions(2, "last").strike(maze, moment(QUEUE, [4, 1]), STREAMS)
+    after = HoldNextActions(2, "last").strike(maze, pending(QUEUE, [4, 1]), STREAMS)
     assert after.queue[0, :, 0].tolist() == [9, 9, 3, 4] and after.lengths.tolist() == [4, 2]
     assert after.queue[1, :2, 0].tolist() == [8, 8]
 
 
 def test_holding_longer_than_the_plan_outlasts_it(maze):
-    after = HoldNextActions(6, "last").strike(maze, moment(QUEUE, [4, 4]), STREAMS)
+    after = HoldNextActions(6, "last").strike(maze, pending(QUEUE, [4, 4]), STREAMS)
     assert after.queue.shape[1] == 6 and after.lengths.tolist() == [6, 6]
 
 
 def test_holding_idle_runs_the_idle_action(maze):
-    assert HoldNextActions(1).strike(Idler(maze), moment(QUEUE, [4, 4]), STREAMS).queue[:, 0, 0].tolist() == [0.5, 0.5]
+    assert HoldNextActions(1).strike(Idler(maze), pending(QUEUE, [4, 4]), STREAMS).queue[:, 0, 0].tolist() == [0.5, 0.5]
 
 
 def test_a_delay_runs_idle_first_and_then_every_action_late(maze):
@@ -99,7 +97,7 @@ def test_noise_has_the_asked_deviation_and_differs_between_steps():
     ids=lambda p: p.name,
 )
 def test_at_strength_zero_nothing_changes(nothing, maze):
-    before = moment(QUEUE, [4, 3])
+    before = pending(QUEUE, [4, 3])
     after = nothing.strike(maze, before, STREAMS)
     assert np.array_equal(after.queue, before.queue) and np.array_equal(after.lengths, before.lengths)
     seen = np.array([[1.5, -2.0], [0.0, 3.0]])
@@ -108,7 +106,7 @@ def test_at_strength_zero_nothing_changes(nothing, maze):
 
 def test_the_environments_own_push_moves_back_against_the_last_move(maze):
     states = maze.step(maze.step(maze.reset(np.arange(2)), np.array([[1], [1]])), np.array([[1], [0]]))
-    pushed = EnvPerturbation().strike(maze, replace(moment(QUEUE, [4, 4]), states=states), STREAMS)
+    pushed = EnvPerturbation().strike(maze, replace(pending(QUEUE, [4, 4]), states=states), STREAMS)
     # down, down and then one up again; down, up and then one down again
     assert maze.observe(states).tolist() == [[1, 3], [1, 5]]
     assert maze.observe(pushed.states).tolist() == [[1, 4], [1, 4]]
@@ -133,9 +131,9 @@ def test_a_blocked_move_is_not_remembered_and_a_push_into_a_wall_does_nothing(tw
 def test_parts_of_a_composite_act_in_order_each_in_its_own_window(maze):
     both = CompositePerturbation(DropNextActions(1), HoldNextActions(1, "last"), ObservationNoise(0.1, window=3))
     assert both.window == 3 and both.name == "composite:drop-next-1+hold-last-1+observation-noise-0.1@3"
-    at_once = struck(both, maze, moment(QUEUE, [4, 4]), STREAMS)
+    at_once = perturb_step(both, maze, pending(QUEUE, [4, 4]), STREAMS)
     assert at_once.queue[0, :3, 0].tolist() == [9, 3, 4] and at_once.lengths.tolist() == [3, 3]
-    later = struck(both, maze, moment(QUEUE, [4, 4], since=(1, 2)), STREAMS)
+    later = perturb_step(both, maze, pending(QUEUE, [4, 4], since=(1, 2)), STREAMS)
     assert np.array_equal(later.queue[..., 0], QUEUE)
     seen = both.sense(np.zeros((2, 2)), np.array([1, 2]), STREAMS)
     assert (seen != 0).all()
@@ -148,15 +146,15 @@ def test_a_composite_keeps_the_lines_of_its_parts_apart(maze):
 
 
 def test_noise_on_whole_numbers_is_noise():
-    seen = sensed(ObservationNoise(0.4), np.zeros((2, 3), np.int64), np.zeros(2, int), STREAMS)
+    seen = perturb_observations(ObservationNoise(0.4), np.zeros((2, 3), np.int64), np.zeros(2, int), STREAMS)
     assert (seen != 0).all() and np.issubdtype(seen.dtype, np.floating)
 
 
 def test_a_window_begins_at_the_step_and_ends_after_its_length():
     since = np.array([-3, -1, 0, 1, 2, 3])
-    assert within(ObservationNoise(0.1, window=2), since).tolist() == [2, 3]
-    assert within(ObservationNoise(0.1), since).tolist() == [2, 3, 4, 5]
-    assert within(DropNextActions(1), since).tolist() == [2]
+    assert rows_in_window(ObservationNoise(0.1, window=2), since).tolist() == [2, 3]
+    assert rows_in_window(ObservationNoise(0.1), since).tolist() == [2, 3, 4, 5]
+    assert rows_in_window(DropNextActions(1), since).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -186,12 +184,12 @@ def test_a_perturbation_reads_as_it_is_typed(text, name):
         ("drop-next-1.5", BadInput, "whole number"),
         ("drop-next--2", BadInput, "k must be a whole number of at least 0, got -2"),
         ("observation-noise-nan", BadInput, "sigma must be a number .* got nan"),
-        ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud' is no number"),
+        ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud'"),
         ("action-delay-0.5", BadInput, "whole number"),
         ("observation-noise-0.1@0", BadInput, "window"),
-        ("drop-next-2@5", BadInput, "happens at once and has no window"),
-        ("hold-last-3@5", BadInput, "happens at once and has no window"),
-        ("env-default-3", BadInput, "takes no strength"),
+        ("drop-next-2@5", BadInput, "lasts one step and has no window"),
+        ("hold-last-3@5", BadInput, "lasts one step and has no window"),
+        ("env-default-3", BadInput, "has no strength"),
     ],
 )
 def test_what_is_no_perturbation_is_refused(text, kind, words):
@@ -206,7 +204,7 @@ def test_at_strength_zero_no_idle_action_is_needed(perturbation, maze):
 
 @pytest.mark.parametrize("perturbation", [ActionDelay(1), HoldNextActions(1, "idle")], ids=lambda p: p.name)
 def test_an_environment_without_an_idle_action_is_refused(perturbation, maze):
-    with pytest.raises(BadInput, match=f"{perturbation.name} needs an idle action, and maze_toy has none"):
+    with pytest.raises(BadInput, match=f"{perturbation.name} requires an idle action"):
         perturbation.check(maze)
 
 

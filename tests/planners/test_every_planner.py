@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wmel.arrays import float32
+from wmel.arrays import to_float32
 from wmel.contract.environment import Box
 from wmel.contract.planner import CandidateCosts, PlanningProblem, Remainder
 
@@ -18,7 +18,7 @@ def distance_to_two(candidates):
 
 def spread(candidates):
     """A smooth cost, in the same precision in every library."""
-    return ((float32(candidates) - 0.3) ** 2).sum(3).sum(2)
+    return ((to_float32(candidates) - 0.3) ** 2).sum(3).sum(2)
 
 
 def test_every_candidate_is_inside_the_bounds(planner, space, problem):

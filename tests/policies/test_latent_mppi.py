@@ -10,19 +10,19 @@ from tests.models.tdmpc2.by_hand import random_network
 from wmel import catalog
 from wmel.contract.environment import Box, Finite
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import ActsItself, WorldModelSpec
+from wmel.contract.world_model import HasPolicy, WorldModelSpec
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.kinds import implements
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.models.tdmpc2.network import SIZES
-from wmel.parts import able
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, two_of
 from wmel.randomness import Streams
 
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    with limited_to(1):
+    with limit_threads(1):
         yield
 
 
@@ -88,7 +88,7 @@ def decided(policy: LatentMPPI, observations: np.ndarray, memory=None, moment: i
 
 
 def test_the_model_of_this_file_acts_itself():
-    assert able(Errand(), ActsItself)
+    assert implements(Errand(), HasPolicy)
 
 
 def test_one_action_is_decided_for_each_episode():

@@ -10,7 +10,7 @@ from tests.policies.test_latent_mppi import Errand, percept, streams, tdmpc2, wa
 from wmel import catalog
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model
 from wmel.policies.prior import Prior, prior
 from wmel.training.checkpoints import restore
@@ -18,7 +18,7 @@ from wmel.training.checkpoints import restore
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    with limited_to(1):
+    with limit_threads(1):
         yield
 
 

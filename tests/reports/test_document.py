@@ -1,34 +1,84 @@
-import re
+from wmel.reports.document import (
+    Document,
+    Figure,
+    Points,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    text_of,
+)
 
-import pytest
-
-from tests.reports.outline import Outline
-from wmel.reports.document import Drawn, Section, document
-
-HOSTILE = '<script>alert(1)</script>"'
-
-
-def test_a_document_without_figures_runs_nothing():
-    page = document("title", "<p>header</p>", [Section("one", "One", "<p>text</p>")], "stamp")
-    Outline(page)
-    assert "script-src 'none'" in page and "<script" not in page and "<noscript" not in page
-    assert "<header><h1>title</h1><p>header</p></header>" in page and "<footer>stamp</footer>" in page
+NA = "n/a"
 
 
-def test_an_empty_section_is_left_out():
-    assert "<section" not in document("title", "", [Section("one", "One")], "stamp")
+def table(*rows: tuple[TableCell, ...], names: int = 1) -> Table:
+    columns = (TableColumn("arm", False), TableColumn("steps"), TableColumn("return"))
+    return Table("caption", columns, rows, names)
 
 
-def test_plain_text_is_escaped_wherever_it_stands():
-    pytest.importorskip("plotly")
-    page = document(HOSTILE, "", [Section("one", HOSTILE, figures=[Drawn("figure", HOSTILE, "{}")])], HOSTILE)
-    outline = Outline(page)
-    assert len(outline.all("script")) == 3 and "alert(1)</script>" not in page
-    assert next(one for one in outline.all("div") if "aria-label" in one)["aria-label"] == HOSTILE
+def arm(name: str, *reasons: str) -> tuple[TableCell, ...]:
+    return (TableCell(name), *(TableCell(NA if reason else "1.0", reason) for reason in reasons))
 
 
-def test_figures_follow_the_text_of_their_section_and_name_their_data():
-    pytest.importorskip("plotly")
-    page = document("title", "", [Section("one", "One", "<p>text</p>", [Drawn("a-0", "A", "{}")])], "stamp")
-    assert re.search(r'<p>text</p><div class="figure" id="a-0".*<script [^>]*data-figure="a-0">{}</script>', page)
-    assert page.count("<noscript>") == 1
+def test_every_reason_is_noted_once_with_the_places_it_applies_to():
+    notes = table(arm("a", "never won", "no reward"), arm("b", "never won", "broke"), arm("c", "", "no reward")).notes
+    assert notes == [
+        "n/a: never won (steps of a, b)",
+        "n/a: no reward (return of a, c)",
+        "n/a: broke (return of b)",
+    ]
+
+
+def test_a_reason_of_several_columns_is_one_note():
+    assert table(arm("a", "broke", "broke"), arm("b", "", "")).notes == ["n/a: broke (steps of a; return of a)"]
+
+
+def test_a_reason_of_every_row_and_of_many_rows_names_none():
+    rows = [arm(f"arm {row}", "never won", "broke" if row else "") for row in range(6)]
+    assert table(*rows).notes == ["n/a: never won (steps of every row)", "n/a: broke (return of 5 rows)"]
+
+
+def test_rows_with_several_names_are_noted_by_all_of_them():
+    row = (TableCell("maze"), TableCell("mlp"), TableCell(NA, "broke"))
+    other = (TableCell("maze"), TableCell("tdmpc2"), TableCell("1"))
+    assert table(row, other, names=2).notes == ["n/a: broke (return of maze / mlp)"]
+
+
+def test_a_table_of_numbers_has_no_notes():
+    assert table(arm("a", "", ""), arm("b", "", "")).notes == []
+
+
+def test_columns_in_which_nothing_was_requested_are_left_out_with_their_notes():
+    whole = table(arm("a", "", "no reward"), arm("b", "never won", "no reward"))
+    shown = whole.without_empty_columns
+    assert [column.title for column in shown.columns] == ["arm", "steps"]
+    assert [[cell.text for cell in row] for row in shown.rows] == [["a", "1.0"], ["b", NA]]
+    assert shown.notes == ["n/a: never won (steps of b)"]
+
+
+def test_columns_that_are_undefined_for_different_reasons_are_kept():
+    whole = table(arm("a", "never won", ""), arm("b", "broke", ""))
+    assert whole.without_empty_columns == whole
+
+
+def test_a_section_without_rows_points_or_text_is_empty():
+    rows = table(arm("a", "", ""))
+    for empty in ([], [Points([])], [table()], [Section("inner", [Points([])])]):
+        assert Section("outer", empty).is_empty
+    for filled in ([Text("text")], [Points.of(["point"])], [rows], [Section("inner", [rows])]):
+        assert not Section("outer", filled).is_empty
+
+
+def test_the_figures_of_a_document_are_those_of_its_sections_in_order():
+    figures = [Figure(name, name, lambda: None) for name in "abc"]
+    inner = Section("inner", [figures[1]], is_folded=True)
+    document = Document("title", "answer", sections=[Section("one", [figures[0], inner, figures[2]])])
+    assert document.figures == figures
+
+
+def test_text_is_a_paragraph_for_each_part_between_empty_lines():
+    text = "How far must\na planner  look?\r\n\r\n\n\nTwo worlds.\n"
+    assert text_of(text) == [Text("How far must a planner look?"), Text("Two worlds.")]
+    assert text_of("  \n\n ") == []

@@ -8,10 +8,10 @@ import numpy as np
 
 from wmel.contract.criterion import Criterion
 from wmel.contract.environment import EnvironmentSpec, Finite
-from wmel.contract.perturbation import Moment
+from wmel.contract.perturbation import PendingStep
 from wmel.contract.planner import Plan, PlanningProblem
 from wmel.contract.world_model import WorldModelSpec
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable
@@ -81,15 +81,15 @@ _CALLS = itertools.count()
 
 
 @dataclass(frozen=True)
-class RestlessPerturbation(Unchanged):
+class RestlessPerturbation(NoEffect):
     """Counts its calls in a global counter, so that no two calls in a row do the same."""
 
     name: str = "restless"
     window: int | None = 1
 
-    def strike(self, environment: Any, moment: Moment, streams: Streams) -> Moment:
-        lost = (next(_CALLS) + np.arange(len(moment.lengths))) % 5
-        return replace(moment, lengths=np.maximum(moment.lengths - lost, 0))
+    def strike(self, environment: Any, pending: PendingStep, streams: Streams) -> PendingStep:
+        lost = (next(_CALLS) + np.arange(len(pending.lengths))) % 5
+        return replace(pending, lengths=np.maximum(pending.lengths - lost, 0))
 
 
 def first_row_metric(table: EpisodeTable) -> Estimate:

@@ -8,7 +8,7 @@ import pytest
 from tests.policies.own_models import Batched, Four
 from tests.testing.wrapped import Wrapped
 from wmel import CEM, Criterion, Estimate, catalog, testing
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.planners.random_shooting import RandomShooting
 from wmel.stats.proportions import wilson
 
@@ -127,7 +127,7 @@ def test_a_planner_that_draws_by_batch():
 
 
 @dataclass(frozen=True)
-class Nudge(Unchanged):
+class Nudge(NoEffect):
     """Moves what is seen a little; the parts below break it."""
 
     strength: float = 1.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.environments.chosen import GRIDS, OTHERS, QUICK
+from tests.environments.selection import GRIDS, OTHERS, QUICK
 from tests.testing import broken_parts
 from tests.testing.wrapped import Wrapped
 from wmel import catalog, testing

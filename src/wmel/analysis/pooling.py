@@ -11,7 +11,7 @@ from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
-from wmel.schema import PLANNING, Coverage, Run, pooled
+from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
 from wmel.stats.paired import PairedCounts
@@ -178,9 +178,9 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
     """Every setting with rows, in the order of the cells: compared where its oracle has rows."""
     comparisons, refused, uncompared = [], [], []
     groups = _by(results, lambda cell: cell.setting, floor=False)
-    floors = _by(results, lambda cell: cell.world, floor=True)
+    floors = _by(results, lambda cell: cell.task_key, floor=True)
     for group in groups.values():
-        beneath = floors.get(group[0].cell.world, [])
+        beneath = floors.get(group[0].cell.task_key, [])
         try:
             if any(one.cell.arm.name == ORACLE and one.run is not None for one in group):
                 comparisons.append(_comparison(group, beneath, refused, anytime=anytime))
@@ -188,7 +188,7 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
                 uncompared += _uncompared(group, beneath)
         except BadInput as error:
             refused.append(f"{_name(group[0])}: {error}")
-    reached = {one.cell.world for group in groups.values() for one in group if one.run is not None}
+    reached = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
     for world, floor in floors.items():
         uncompared += [] if world in reached else _uncompared(floor, [])
     return Compared(comparisons, refused, uncompared)
@@ -214,7 +214,7 @@ def _comparison(
         if not pairs:
             continue
         try:
-            learned[arm] = pooled([run for _, run in pairs])
+            learned[arm] = pool_runs([run for _, run in pairs])
         except BadInput as error:
             refused.append(f"{_name(group[0])}: {arm}: {error}")
             continue
@@ -223,9 +223,9 @@ def _comparison(
     floors = [one.run for one in beneath if one.run is not None]
     cap = sum(one.cell.episodes for one in group if one.cell.arm.name == ORACLE)
     arms = Arms(
-        pooled(list(oracles.values())),
+        pool_runs(list(oracles.values())),
         learned,
-        pooled(floors) if floors else None,
+        pool_runs(floors) if floors else None,
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )
@@ -241,8 +241,8 @@ def _uncompared(group: list[CellResult], beneath: list[CellResult]) -> list[Unco
     if not runs:
         return []
     floors = [one.run for one in beneath if one.run is not None]
-    found = {arm: pooled(seeds) for arm, seeds in runs.items()}
-    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pooled(floors)} if floors else {})})]
+    found = {arm: pool_runs(seeds) for arm, seeds in runs.items()}
+    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pool_runs(floors)} if floors else {})})]
 
 
 def _setting(group: list[CellResult]) -> StudySetting:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from wmel.contract.criterion import Criterion, Stop, held, succeeded
-from wmel.errors import BadInput, chosen, require_whole
+from wmel.contract.criterion import Criterion, Stop, is_met, is_success
+from wmel.errors import BadInput, parse_choice, require_whole
 from wmel.schema import EpisodeTable
 
 REWARD = "reward"
@@ -18,7 +18,7 @@ def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: S
     `steps` (a looser criterion may have been met before the last of them), `perturbed`, and `return`, which does not
     depend on success but is NaN where stop = success may have cut episodes short.
     """
-    stop = chosen(Stop, stop)
+    stop = parse_choice(Stop, stop)
     _check(table, criterion, horizon, stop)
     count, executed = len(table), table["steps"]
     whole = executed == horizon
@@ -38,11 +38,11 @@ def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: S
 
 def _first_success(criterion: Criterion, rewards: np.ndarray, *, is_whole: bool) -> int:
     """The step, counted from 1, at which success is established; -1: not within these steps."""
-    holds = held(criterion, {REWARD: rewards})
+    holds = is_met(criterion, {REWARD: rewards})
     counted = np.cumsum(holds)
     streak = counted - np.maximum.accumulate(np.where(holds, 0, counted))
     is_last = np.arange(1, len(rewards) + 1) == len(rewards)
-    won = np.flatnonzero(succeeded(criterion, streak, is_last & is_whole))
+    won = np.flatnonzero(is_success(criterion, streak, is_last & is_whole))
     return int(won[0]) + 1 if len(won) else -1
 
 

@@ -1,10 +1,8 @@
-"""The scorecard of a run, what its metrics mean, and which part of the space its states covered."""
+"""The scorecard of a run, and which part of the space its states covered."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from inspect import isfunction
 from itertools import product
 from typing import Any
@@ -12,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
-from wmel.errors import BadInput, UnknownPart, WmelError, described, place_of
-from wmel.kinds import place_of_definition
+from wmel.errors import BadInput, WmelError, describe_error, locate_code, locate_error
 from wmel.schema import Coverage, EpisodeTable, blank_columns
-from wmel.settings import makes_part
+from wmel.settings import builds_part
 from wmel.stats.estimate import Estimate
 from wmel.values import is_json
 
@@ -61,7 +58,7 @@ def asked(name: str, table: EpisodeTable) -> Estimate:
     except Exception as error:
         if metric_data(name)["name"] in METRICS.built_in:
             raise
-        return Estimate.undefined(f"the metric broke: {described(error)}")
+        return Estimate.undefined(f"the metric broke: {describe_error(error)}")
     if not isinstance(found, Estimate):
         return Estimate.undefined(f"the metric returned a {type(found).__name__}, not an Estimate")
     return found
@@ -75,9 +72,9 @@ def metric(given: Any) -> Any:
     if callable(given):
         return given
     spec = METRICS.spec(*name_and_settings(metric_data(given), "metric"))
-    if makes_part(spec.make):
+    if builds_part(spec.factory):
         return spec.build()
-    return partial(spec.make, **spec.settings) if spec.settings else spec.make
+    return partial(spec.factory, **spec.settings) if spec.settings else spec.factory
 
 
 def try_metric(name: str) -> None:
@@ -91,8 +88,9 @@ def try_metric(name: str) -> None:
             return
         reason = f"it returned a {type(estimate).__name__}, not an Estimate"
     except (Exception, SystemExit) as error:
-        reason, place = described(error), place_of(error)
-    raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place or place_of_definition(_code_of(found))}")
+        reason, place = describe_error(error), locate_error(error)
+    place = place or locate_code(_code_of(found), is_library_shown=True)
+    raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place}")
 
 
 def _code_of(metric: Any) -> Any:
@@ -158,33 +156,6 @@ def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:
         if not is_json(one):
             raise BadInput(f"metric '{name}': {setting} must be what JSON can hold, got {one!r:.60}")
     return values
-
-
-def explanation(metric: str) -> str:
-    """The section of metrics.md about a metric; success@20 is explained by success@K."""
-    sections = _sections()
-    name = next((known for known in sections if _same(known, metric)), None)
-    if name is not None:
-        return sections[name]
-    if metric in METRICS.parts:
-        return (METRICS.load(metric).__doc__ or "its package says nothing about it").strip()
-    raise UnknownPart(f"no metric named '{metric}'; known: {', '.join(sections)}")
-
-
-def explained() -> list[str]:
-    """The names of all metrics that are explained."""
-    return list(_sections())
-
-
-def _same(known: str, asked: str) -> bool:
-    return known == asked or ("@" in known and known.partition("@")[0] == asked.partition("@")[0] and "@" in asked)
-
-
-@cache
-def _sections() -> dict[str, str]:
-    page = files("wmel.analysis").joinpath("metrics.md").read_text(encoding="utf-8")
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
-    return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip() for part in parts}
 
 
 def has_axis(names: tuple[str, ...]) -> bool:

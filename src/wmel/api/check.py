@@ -12,7 +12,7 @@ from wmel.api.train import CARD, card_of, restored
 from wmel.api.verbs import verb
 from wmel.contract.cell import part_label
 from wmel.experiments.build import named_environment
-from wmel.kinds import refuse_no_part
+from wmel.kinds import check_methods
 from wmel.parts import name_and_settings
 from wmel.reports.document import figure_of
 from wmel.reports.records import stamp
@@ -34,7 +34,7 @@ def check(
     from wmel.testing.kits import check_part
 
     if not isinstance(environment, str | Mapping | None):
-        refuse_no_part("environment", environment)
+        check_methods("environment", environment)
     folder = _checkpoint_folder(name)
     usual = "maze_toy" if folder is None else card_of(folder)["environment"]
     world = _environment(usual if environment is None else environment)

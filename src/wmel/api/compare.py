@@ -17,7 +17,7 @@ from wmel.reports.compare_report import compare_answer, compare_document
 from wmel.reports.document import figure_of
 from wmel.reports.records import write_record
 from wmel.results import Result
-from wmel.schema import Run, pooled
+from wmel.schema import Run, pool_runs
 
 RUN, SWEEP, CPG, STUDY = "a run", "a sweep", "a comparison of models", "a study"
 EARLY = "pairs were added until its gaps were decided, which intervals and p-values here do not allow for"
@@ -128,7 +128,7 @@ def _study(loaded: LoadedStudy) -> Side:
     tasks, notes = {}, []
     for task, runs in groups.items():
         try:
-            tasks[task] = pooled(runs)
+            tasks[task] = pool_runs(runs)
         except BadInput as error:
             notes.append(f"{task}: {error}")
     missing = sum(one.missing for one in results)

@@ -11,7 +11,7 @@ from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, common_failure, folder_of, run_episodes, task_data
 from wmel.api.given import Given
 from wmel.api.verbs import verb
-from wmel.errors import BadInput, needing
+from wmel.errors import BadInput, requires_package
 from wmel.experiments.build import ModelPaths, is_whole
 from wmel.experiments.expand import training_of_cell
 from wmel.experiments.load import LoadedStudy
@@ -177,7 +177,7 @@ def data_coverage(entries: list[dict[str, Any]]) -> dict[str, Coverage]:
     for entry in entries:
         if "checkpoint" not in entry:
             continue
-        with needing("torch", "checkpoints need torch: install wmel[learned]"):
+        with requires_package("torch", "checkpoints need torch: install wmel[learned]"):
             from wmel.training.checkpoints import read_card
 
         card = read_card(Path(entry["checkpoint"]))

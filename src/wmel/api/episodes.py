@@ -25,7 +25,7 @@ from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, wri
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.store import MemoryStore, Store
 from wmel.files import check_writable, write_atomically
-from wmel.kinds import refuse_no_part
+from wmel.kinds import check_methods
 from wmel.parts import name_and_settings
 from wmel.reports.records import write_record
 from wmel.results import Result
@@ -128,7 +128,7 @@ def runner_options(given: Given, options: Mapping[str, Any], **more: Any) -> Run
 def build_executor(given: Given, executor: Any, workers: int | None = None) -> Any:
     """An executor by name, as {name, **settings} or as an object."""
     if not isinstance(executor, str | Mapping):
-        refuse_no_part("executor", executor)
+        check_methods("executor", executor)
         named = [*given.settings["executor"], *([] if workers is None else ["workers"])]
         if named:
             raise BadInput(has_its_settings("executor", named[0]))

@@ -18,14 +18,14 @@ from wmel.api.objects import (
 )
 from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
-from wmel.errors import BadInput
+from wmel.errors import BadInput, suggest_name
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
 from wmel.experiments.spec import parse_study
-from wmel.kinds import refuse_no_part
-from wmel.parts import Registry, nearest, settings_of
+from wmel.kinds import check_methods
+from wmel.parts import Registry, settings_of
 from wmel.results import Result
 
 KINDS = {
@@ -62,7 +62,7 @@ class Given:
             if not dot or kind not in KINDS or not name:
                 raise BadInput(
                     f"a setting is written as KIND.NAME, such as planner.elites; got {key!r};"
-                    f"{nearest(kind, KINDS, 'kinds:')}"
+                    f"{suggest_name(kind, KINDS, 'kinds:')}"
                 )
             found[kind][name] = value
         for kind, values in own.items():
@@ -88,7 +88,7 @@ class Given:
         if isinstance(given, str | Mapping):
             name, own = name_and_settings(given, kind)
         else:
-            refuse_no_part(kind, given)
+            check_methods(kind, given)
             name, own = self._object(kind, given)
         beside = self.settings[kind]
         for key in own.keys() & beside.keys():
@@ -205,7 +205,7 @@ class Given:
             having = [entry for name, entry in own.items() if key in catalog.MODELS.settings_of(name)]
             if not having:
                 known = [*OF_MODEL, *(one for name in own for one in catalog.MODELS.settings_of(name))]
-                raise BadInput(f"a model has no setting '{key}';{nearest(key, known, 'it takes')}")
+                raise BadInput(f"a model has no setting '{key}';{suggest_name(key, known, 'it takes')}")
             for entry in having:
                 entry[key] = parse_model_setting(entry, key, value)
 

@@ -46,7 +46,7 @@ RECORDED = {  # kind of a record -> the verb whose result is made from it
 @verb
 def load(folder: o.Stored) -> Result:
     """Any result of any verb: its folder, or its record (.json)."""
-    path = Path(folder)
+    path = result_path(folder)
     if path.name == CARD:
         return stored_training(path.parent)
     if path.is_file():
@@ -64,6 +64,12 @@ def load(folder: o.Stored) -> Result:
     if not path.exists():
         raise BadRecord(f"cannot read {path}: there is no such file or folder")
     raise BadRecord(f"{path} holds no result of wmel: no {', '.join((MANIFEST, CARD, *FILES.values()))}")
+
+
+def result_path(given: Path | str) -> Path:
+    """A folder or a record; the manifest of a store stands for its folder."""
+    path = Path(given)
+    return path.parent if path.name == MANIFEST else path
 
 
 def stored_result(loaded: LoadedStudy, store: Store) -> Result:

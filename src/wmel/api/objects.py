@@ -11,8 +11,9 @@ from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
 from wmel.models.oracle import Oracle
-from wmel.parts import import_object, plain, settings_of
+from wmel.parts import import_object, settings_of
 from wmel.results import Result
+from wmel.settings import to_json_value
 
 SIMPLE = (bool, int, float, str)
 OF_MODEL = ("rollout", "device")  # settings of every checkpoint
@@ -22,7 +23,7 @@ REPEAT = "action_repeat"  # a setting of environments that are wrapped where it 
 def readable_settings(part: Any) -> dict[str, Any]:
     """What a live part was made with, as far as its attributes tell and JSON can hold it."""
     found = {one: getattr(part, one, None) for one in settings_of(type(part))}
-    return {one: plain(value) for one, value in found.items() if isinstance(value, SIMPLE)}
+    return {one: to_json_value(value) for one, value in found.items() if isinstance(value, SIMPLE)}
 
 
 def metric_entry(metric: Any) -> Any:
@@ -41,7 +42,7 @@ def metric_entry(metric: Any) -> Any:
     elif is_dataclass(metric) and not isinstance(metric, type):
         metric, settings = type(metric), {one: getattr(metric, one) for one in settings_of(type(metric))}
     name = catalog.METRICS.name_of(metric) or _importable_name(metric)
-    return {"name": name, **{key: plain(value) for key, value in settings.items()}}
+    return {"name": name, **{key: to_json_value(value) for key, value in settings.items()}}
 
 
 def _importable_name(thing: Any) -> str:
@@ -54,8 +55,8 @@ def _importable_name(thing: Any) -> str:
         found = None
     if found is not thing:
         raise BadInput(
-            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define a function or a dataclass at "
-            "the top level of a module or notebook"
+            f"a metric is recorded by its name, and none leads to {thing!r:.80}: define it as a function, or as a "
+            "dataclass that is called with a table, at the top level of a module or notebook"
         )
     return target
 

@@ -1,4 +1,4 @@
-"""wmel.report: the record and the pages of a study, written anew from its stored rows."""
+"""wmel.report: the page and the Markdown of any result, written from its stored rows or its record."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from wmel.analysis.rescore import rescored
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
+from wmel.api.load import load, result_path, stored_result
 from wmel.api.study import stored_study
 from wmel.api.verbs import verb
 from wmel.contract.cell import Cell, CellResult
@@ -27,29 +28,49 @@ def report(
     criterion: o.Criterion = None,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Write results.json, report.md and report.html from the rows of a study; nothing is run.
+    """Write the report of any result as a page (.html) and as Markdown; nothing is run.
 
-    They are written into its own folder unless OUTPUT is another. CRITERION judges the stored episodes anew.
+    Of stored rows the record is written anew too, and CRITERION judges the episodes by another criterion. The files
+    are report.html and report.md in the result's own folder, or in OUTPUT; beside a record they have its name.
     """
-    into = Path(folder if output is None else output)
-    files = {name: into / name for name in ("report.md", "report.html")}
-    judged = Criterion.parse(criterion) if isinstance(criterion, str) else criterion
-    store = FolderStore(Path(folder))
-    loaded = load_study(store, rewards=judged is not None)
-    check_outputs(into / FILES["study"], *files.values())
+    path, judged = result_path(folder), Criterion.parse(criterion) if isinstance(criterion, str) else criterion
+    if FolderStore(path).exists:
+        return _report_rows(path, Path(path if output is None else output), judged)
     if judged is not None:
-        loaded = replace(loaded, results=rescore_results(loaded.results, judged))
-    if loaded.verb["name"] in ("study", "cpg"):
-        result = stored_study(loaded, store, judged)
-    else:
-        from wmel.api.load import stored_result
+        raise BadInput(f"{path} holds no rows to be judged by a criterion: give the folder of a run with its rows")
+    result = load(path)
+    into = Path(output) if output is not None else path.parent if path.is_file() else path
+    name = path.stem if path.is_file() and output is None else "report"
+    return replace(result, files=_write_pages(result, into, name), folder=into, lines=[result.answer])
 
+
+def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Result:
+    """The report of a store, and its record."""
+    store = FolderStore(folder)
+    loaded = load_study(store, rewards=criterion is not None)
+    check_outputs(into / FILES["study"], *_page_paths(into, "report").values())
+    if criterion is not None:
+        loaded = replace(loaded, results=rescore_results(loaded.results, criterion))
+    if loaded.verb["name"] in ("study", "cpg"):
+        result = stored_study(loaded, store, criterion)
+    else:
         result = stored_result(loaded, store)
     write_record(into / FILES[result.record.kind], result.record)
-    for path in files.values():
-        result.report(path)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
-    return replace(result, files={"report": files["report.html"]}, failures=damaged, folder=into)
+    return replace(result, files=_write_pages(result, into, "report"), failures=damaged, folder=into)
+
+
+def _write_pages(result: Result, into: Path, name: str) -> dict[str, Path]:
+    """Write the page and the Markdown of a result; the page is what a reader is sent to."""
+    paths = _page_paths(into, name)
+    check_outputs(*paths.values())
+    for path in paths.values():
+        result.report(path)
+    return {"report": paths["report"]}
+
+
+def _page_paths(into: Path, name: str) -> dict[str, Path]:
+    return {"markdown": into / f"{name}.md", "report": into / f"{name}.html"}
 
 
 def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:

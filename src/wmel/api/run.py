@@ -31,7 +31,7 @@ from wmel.reports.json_envelope import RunRecord
 from wmel.reports.records import recorded_run, run_record, run_scorecard
 from wmel.reports.run_report import run_answer, run_document
 from wmel.results import Result
-from wmel.schema import Run, pooled
+from wmel.schema import Run, pool_runs
 
 
 @verb
@@ -57,7 +57,7 @@ def run(
 
 def stored_run(loaded: LoadedStudy, store: Store) -> Result:
     """The result of a run from its stored rows."""
-    found = pooled([one.run for one in loaded.results if one.run is not None])
+    found = pool_runs([one.run for one in loaded.results if one.run is not None])
     card = stored_scorecard(found.policy_name, found.table, loaded.metrics)
     rewards = bool(loaded.verb.get("rewards"))
     record = cache(lambda: run_record(found, metrics=loaded.metrics, rewards=rewards, card=scorecard_entry(card)))

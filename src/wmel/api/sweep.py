@@ -31,7 +31,7 @@ from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
 from wmel.reports.sweep_report import sweep_answer, sweep_document
 from wmel.results import Result
-from wmel.schema import SweepPoint, pooled, stacked
+from wmel.schema import SweepPoint, concatenate_tables, pool_runs
 
 PLAN_HORIZONS = (5, 10, 15, 20, 30)
 SUMMARY = ("success", "low", "high", "steps", "latency_ms", "compute_per_decision")  # columns of the table
@@ -61,6 +61,8 @@ def sweep(
     given = Given.of_options(options)
     record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
+    if sweep is None and plan_horizons is None and "plan_horizon" in given.settings["planner"]:
+        raise BadInput("a sweep is over plan_horizon, which is given: leave it out, or sweep another setting (--sweep)")
     swept = _all_sweeps(sweep, plan_horizons)
     if any(one.kind == "diagnostic" for one in swept):
         raise BadInput("settings of a diagnostic are swept by `wmel diagnose NAME --sweep`, or by a study")
@@ -95,7 +97,7 @@ def recorded_result(record: SweepRecord) -> Result:
 
 def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) -> Result:
     curve = recorded_sweep(record)
-    broken = common_failure(stacked([point.run.table for point in points]))
+    broken = common_failure(concatenate_tables([point.run.table for point in points]))
     places = label_columns([point.swept for point in points], {}, SUMMARY)
     rows = [{**at, **_summary(card)} for at, card in zip(places, curve.scorecards, strict=True)]
     return Result(
@@ -126,7 +128,7 @@ def sweep_points(results: Sequence[CellResult], names: Mapping[str, str]) -> lis
     for one in results:
         if one.run is not None:
             groups.setdefault(tuple(one.cell.labels[label] for label in names), []).append(one.run)
-    points = [SweepPoint(dict(zip(names.values(), at, strict=True)), pooled(runs)) for at, runs in groups.items()]
+    points = [SweepPoint(dict(zip(names.values(), at, strict=True)), pool_runs(runs)) for at, runs in groups.items()]
     return sorted(points, key=lambda point: [_rank(at) for at in point.swept.values()])
 
 

@@ -8,10 +8,9 @@ from typing import Any
 from wmel.api.given import KINDS, Given, has_its_settings
 from wmel.api.objects import model_settings, parse_model_setting
 from wmel.api.verbs import setting_pairs
-from wmel.errors import BadInput
+from wmel.errors import BadInput, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings
-from wmel.parts import nearest
-from wmel.values import parse
+from wmel.values import parse_value
 
 LISTS = {  # kind -> the list of a study that holds parts of it
     "environment": "environments",
@@ -81,7 +80,7 @@ def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
             if not fitting:
                 known = {known for one in tables for known in _settings_of(kind, one)}
                 raise BadInput(
-                    f"no {kind} of the study has a setting '{name}';{nearest(name, sorted(known), 'it takes')}"
+                    f"no {kind} of the study has a setting '{name}';{suggest_name(name, sorted(known), 'it takes')}"
                 )
             for place in fitting:
                 tables[place] = {**tables[place], name: _value(kind, tables[place], name, value)}
@@ -115,7 +114,7 @@ def _read_sweep(key: str, values: Any) -> Swept:
         raise BadInput(f"settings are swept, as {kind}.NAME, and parts are not: a study compares several {several}")
     if not dot or kind not in (*LISTS, METRIC) or not name:
         raise BadInput(
-            f"what is swept is written as KIND.NAME, got {key!r};{nearest(kind, [*LISTS, METRIC], 'kinds:')}"
+            f"what is swept is written as KIND.NAME, got {key!r};{suggest_name(kind, [*LISTS, METRIC], 'kinds:')}"
         )
     if not isinstance(values, Iterable):
         raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
@@ -158,4 +157,4 @@ def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
 
 
 def _guess(value: Any) -> Any:
-    return parse(None, value) if isinstance(value, str) else value
+    return parse_value(None, value) if isinstance(value, str) else value

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
-from wmel.errors import BadInput, is_number, needing
+from wmel.errors import BadInput, is_number, requires_package
 from wmel.reports.any_record import FILES
 from wmel.reports.document import figure_of, plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
@@ -28,7 +28,7 @@ def esnr_toy(
 
     With OUTPUT, toy.html, toy.md and toy.json are written there.
     """
-    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+    with requires_package("torch", "the ceiling bounce needs torch: install wmel[learned]"):
         from wmel.diagnostics.ceiling_bounce.panel import STEPS, check_launch, measure_panel
     with plotly_needed():
         import wmel.reports.toy_figures  # noqa: F401  # before anything is measured
@@ -54,7 +54,7 @@ def esnr_toy(
 
 def recorded_result(record: ToyRecord) -> Result:
     """The result from its record."""
-    with needing("torch", "the ceiling bounce needs torch: install wmel[learned]"):
+    with requires_package("torch", "the ceiling bounce needs torch: install wmel[learned]"):
         from wmel.reports.toy_record import recorded_panels
     return _result(recorded_panels(record))
 

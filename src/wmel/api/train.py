@@ -10,10 +10,10 @@ from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.given import Given, has_its_settings
 from wmel.api.verbs import given_twice, verb
-from wmel.contract.trainer import LearnsFromStored
-from wmel.errors import BadInput, needing
-from wmel.kinds import refuse_no_part
-from wmel.parts import able, name_and_settings
+from wmel.contract.trainer import OfflineTrainer
+from wmel.errors import BadInput, requires_package
+from wmel.kinds import check_methods, implements
+from wmel.parts import name_and_settings
 from wmel.reports.small_svg import Curves
 from wmel.results import Later, Result
 
@@ -61,7 +61,7 @@ def stored_training(folder: Path) -> Result:
 
 def card_of(folder: Path) -> dict[str, Any]:
     """The card of a checkpoint."""
-    with needing("torch", "checkpoints need torch: install wmel[learned]"):
+    with requires_package("torch", "checkpoints need torch: install wmel[learned]"):
         from wmel.training.checkpoints import read_card
 
     return read_card(folder)
@@ -69,7 +69,7 @@ def card_of(folder: Path) -> dict[str, Any]:
 
 def restored(folder: Path, environment: Any) -> Any:
     """The model of a checkpoint."""
-    with needing("torch", "checkpoints need torch: install wmel[learned]"):
+    with requires_package("torch", "checkpoints need torch: install wmel[learned]"):
         from wmel.training.checkpoints import restore
 
     return restore(folder, environment)
@@ -164,13 +164,13 @@ def _trainer(given: Any, settings: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _needs_environment(trainer: Any) -> bool:
-    return not (able(trainer, LearnsFromStored) and trainer.learns_from_stored())
+    return not (implements(trainer, OfflineTrainer) and trainer.learns_from_stored())
 
 
 def _environment(given: Given, environment: Any) -> Any:
     """An environment by its name, as {name, **settings} or as an object."""
     if not isinstance(environment, str | Mapping):
-        refuse_no_part("environment", environment)
+        check_methods("environment", environment)
         return environment
     part = given.part("environment", environment)
     return catalog.environment(part.pop("name"), **part)

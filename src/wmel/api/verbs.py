@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
-from wmel.errors import BadInput, nearest, shorten_values
+from wmel.errors import BadInput, shorten_values, suggest_name
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
     "path": ("a path", (str, Path)),
@@ -207,6 +207,6 @@ def _refusal(name: str, known: Mapping[str, inspect.Parameter], unknown: str, gi
     meant = [one for one, mark in marks.items() if isinstance(mark, Option) and f"--{unknown}" in mark.flags]
     if meant:
         return f"{words}; did you mean '{meant[0]}'?"
-    near = nearest(unknown, known)
+    near = suggest_name(unknown, known)
     hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r:.80}}}'
     return f"{words}{hint if 'settings' in known and 'did you mean' not in near else ''};{near}"

@@ -44,6 +44,13 @@ def complete_listed(incomplete: str) -> list[str]:
     return kinds + names_of("presets", *CATALOGUE)(incomplete)
 
 
+def complete_word(incomplete: str) -> list[str]:
+    """What `wmel explain` takes."""
+    from wmel.glossary.lookup import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
 def _split(line: str) -> list[str]:
     try:
         return shlex.split(line)

@@ -9,13 +9,12 @@ def doctor(json: Json = False) -> None:
     """Print versions, and for every extra what is present or how to install it."""
     import os
     import platform
-    from importlib.metadata import version
 
-    from wmel.machine import requirements
+    from wmel.machine import requirements, wmel_version
     from wmel.reports.terminal import lines_of, table
 
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    versions = {"wmel": version("wmel"), "python": platform.python_version(), "machine": machine}
+    versions = {"wmel": wmel_version(), "python": platform.python_version(), "machine": machine}
     rows = requirements()
     if json:
         print(json_format.dumps({**versions, "packages": rows}, indent=1))

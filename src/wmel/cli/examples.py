@@ -94,8 +94,10 @@ Examples:
 """,
     "explain": """\b
 Examples:
-  wmel explain success_rate
-  wmel explain success@20
+  wmel explain gap
+  wmel explain MODEL BOTTLENECK
+  wmel explain planner.elites
+  wmel explain success@20 --json
   wmel explain
 """,
     "doctor": """\b

@@ -1,28 +1,27 @@
-"""`wmel explain`: what a metric means and why a team acts on it."""
+"""`wmel explain`: what a word of any output means."""
 
 import json as json_format
 from typing import Annotated
 
 import typer
 
-from wmel.cli.completion import names_of
+from wmel.cli.completion import complete_word
 from wmel.cli.list_parts import Json
 
 
 def explain(
-    metric: Annotated[
-        str | None,
-        typer.Argument(help="A metric; without one, the names of all.", autocompletion=names_of("metrics")),
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORD",
+            help="A word of any output: a metric, a verdict, a column, a field, a part or a setting; without one, all.",
+            autocompletion=complete_word,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print the definition, formula, unit, use and an example of a metric."""
-    from wmel.analysis.scorecard import explained, explanation
+    """Print what a word means: its definition, formula, how to read it, and the page to read on."""
+    from wmel.api.explain import explain as explain_word
 
-    if json:
-        names = explained() if metric is None else [metric]
-        print(json_format.dumps({name: explanation(name).replace("**", "") for name in names}, indent=1))
-    elif metric is None:
-        print("\n".join(explained()))
-    else:
-        print(f"{metric}\n{explanation(metric).replace('**', '')}")
+    found = explain_word(" ".join(words) if words else None)
+    print(json_format.dumps(found.entries, indent=1) if json else found)

@@ -44,7 +44,7 @@ class OwnSettings:
     def value(self, name: str, typed: Any) -> Any:
         """What was typed, as the part takes it."""
         try:
-            return typed if isinstance(typed, bool) else self.settings[name].parsed(typed)
+            return typed if isinstance(typed, bool) else self.settings[name].parse(typed)
         except BadInput as error:
             raise BadInput(f"{self.part}: {error}") from error
 

@@ -10,7 +10,7 @@ from wmel.cli.completion import complete_listed, names_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wmel.parts import Part, Registry
+    from wmel.parts import Registry
 
 LISTED_PRESETS = "presets"
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -37,8 +37,7 @@ def list_parts(
 ) -> None:
     """List the parts that can be named on the command line, or explain the settings of one."""
     from wmel.catalog import CATALOGUE, PRESETS
-    from wmel.errors import UnknownPart
-    from wmel.parts import nearest
+    from wmel.errors import UnknownPart, suggest_name
 
     kinds = list(names or (*CATALOGUE, LISTED_PRESETS))
     parts = {name: (kind, registry) for kind, registry in CATALOGUE.items() for name in registry.parts}
@@ -60,12 +59,12 @@ def list_parts(
         else:
             listed = [*CATALOGUE, LISTED_PRESETS]
             known = [*listed, *PRESETS, *parts] if names and len(names) == 1 else listed
-            words = nearest(name, known).partition(" known:")[0]
+            words = suggest_name(name, known).partition(" known:")[0]
             raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(listed)}")
 
 
 def _lines(registry: "Registry") -> dict[str, dict[str, str]]:
-    return {name: {"origin": line.origin, "summary": summary(line)} for name, line in registry.parts.items()}
+    return {name: {"origin": line.origin, "summary": line.description} for name, line in registry.parts.items()}
 
 
 def _print_presets(presets: "Mapping[str, Mapping[str, Any]]") -> None:
@@ -126,7 +125,7 @@ def _print_settings(name: str, registry: "Registry", env: str | None, *, as_json
     if as_json:
         print(json_format.dumps({"kind": registry.kind, "name": name, "settings": data}, indent=1))
         return
-    print(f"{name}: {registry.kind}, {summary(line)}")
+    print(f"{name}: {registry.kind}, {line.description}")
     if not known:
         print("it takes no settings")
         return
@@ -167,15 +166,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return ",".join(map(str, value))
     return value.strip("\n").replace("\n", "/") if isinstance(value, str) else value
-
-
-def summary(part: "Part") -> str:
-    """What a part is: its line in the catalogue, or the first line of what a plugin says of itself."""
-    from wmel.errors import BadInput
-
-    if part.summary:
-        return part.summary
-    try:
-        return (part.load().__doc__ or "").strip().split("\n")[0]
-    except BadInput as error:
-        return f"skipped: {error}"

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
-from wmel.errors import BadInput, WmelError, nearest
+from wmel.errors import BadInput, WmelError, suggest_name
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
@@ -36,13 +36,13 @@ VERBS = {  # name -> the function behind it, and what it does
     "train": ("wmel.api.train:train", "Train a world model and write its checkpoint and card."),
     "convert": ("wmel.api.train:convert", "Make a checkpoint of a published TD-MPC2 file."),
     "study": ("wmel.api.study:study", "Run what is missing of a study, and store it."),
-    "report": ("wmel.api.report:report", "Write the report of a study from its stored rows."),
+    "report": ("wmel.api.report:report", "Write the report of any result: a page, and Markdown."),
     "compare": ("wmel.api.compare:compare", "Compare two runs on the episodes both ran."),
     "show": ("wmel.api.show:show", "Check a stored record and print what it holds."),
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
     "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
     "list": ("wmel.cli.list_parts:list_parts", "List the parts of the catalogue, or the settings of one."),
-    "explain": ("wmel.cli.explain:explain", "Print what a metric means and why a team acts on it."),
+    "explain": ("wmel.cli.explain:explain", "Print what a word of any output means."),
     "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
 }
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
@@ -188,7 +188,7 @@ def _words_of(error: Any, typed: list[str]) -> str:
     setting, known = option.lstrip("-").replace("-", "_"), REGISTRIES[kind].settings_of(part)
     if setting in known:
         return f"{kind} '{part}': {error.format_message()}"
-    return f"{kind} '{part}' has no setting '{setting}';{nearest(setting, known, 'it takes')}"
+    return f"{kind} '{part}' has no setting '{setting}';{suggest_name(setting, known, 'it takes')}"
 
 
 def _values_of(option: Any, typed: list[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from wmel.arrays import Array, take_rows
 from wmel.closed_loop.steps import attributed
 from wmel.contract.policy import Percept, Policy
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.randomness import Streams
 
 WARM_UPS = 3
@@ -59,7 +59,7 @@ def decision_times(policy: Policy, sample: DecisionSample, budget: float = math.
     if not sample.kept:
         return []
     times, order = [], np.random.default_rng(0).permutation(len(sample.kept))
-    with limited_to(THREADS):
+    with limit_threads(THREADS):
         until = perf_counter_ns() + 1e9 * min(budget, 1e6)
         attributed(lambda rows: [_seconds(policy, sample.kept[0]) for _ in range(WARM_UPS)], np.arange(1))
         for place in order:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmel.arrays import Array, copied_memory, join_rows, put_rows, take_rows, write_rows
+from wmel.arrays import Array, copy_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
     Earnings,
@@ -13,7 +13,7 @@ from wmel.closed_loop.steps import (
     Thought,
     attributed,
     check_memory,
-    check_moment,
+    check_pending_step,
     check_quantities,
     check_rows,
     checked_decision,
@@ -21,10 +21,10 @@ from wmel.closed_loop.steps import (
     strike_steps,
 )
 from wmel.closed_loop.trajectories import Trajectories
-from wmel.contract.criterion import Stop, held, succeeded
-from wmel.contract.perturbation import Delivery, Moment, Perturbation
+from wmel.contract.criterion import Stop, is_met, is_success
+from wmel.contract.perturbation import Delivery, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Percept
-from wmel.perturbations.window import delivered, struck, within
+from wmel.perturbations.window import perturb_actions, perturb_step, rows_in_window
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable, blank_columns
 
@@ -67,8 +67,8 @@ class Lockstep:
         while len(self.running):
             self.before = self.memory
             if self.rules.disturbance is not None:
-                self.before = copied_memory(self.memory)
-                due = within(self.rules.disturbance.perturbation, self._since(self.running))
+                self.before = copy_memory(self.memory)
+                due = rows_in_window(self.rules.disturbance.perturbation, self._since(self.running))
                 self.columns["perturbed"][self.running[due]] = True
             self._think(self.running)
             if self.rules.disturbance is not None:
@@ -85,7 +85,7 @@ class Lockstep:
             self.states[outcome.rows] = states
             quantities = join_rows([start.quantities for _, start in outcome.pieces])
             if self.rules.criterion is not None:
-                self.columns["pre_solved"][outcome.rows] = held(self.rules.criterion, quantities)
+                self.columns["pre_solved"][outcome.rows] = is_met(self.rules.criterion, quantities)
 
     def _start_states(self, rows: np.ndarray) -> Reached:
         """Start states, and the quantities of doing nothing there."""
@@ -162,7 +162,7 @@ class Lockstep:
 
     def _strike(self, perturbation: Perturbation) -> None:
         """Let the perturbation happen where it is due; a row whose queue it empties decides again in this step."""
-        due = self.running[within(perturbation, self._since(self.running))]
+        due = self.running[rows_in_window(perturbation, self._since(self.running))]
         if not len(due):
             return
         outcome = attributed(self._struck, due)
@@ -174,15 +174,15 @@ class Lockstep:
         if len(emptied):
             self._think(emptied)
 
-    def _struck(self, rows: np.ndarray) -> Moment:
+    def _struck(self, rows: np.ndarray) -> PendingStep:
         assert self.rules.disturbance is not None
         steps = self.place[rows, None] + np.arange(self.queue.shape[1])
         queue = self.queue[rows[:, None], steps.clip(max=self.queue.shape[1] - 1)]
         left = self.length[rows] - self.place[rows]
-        moment = Moment(self.states[rows], queue, left, self.last_action[rows], self._since(rows))
+        moment = PendingStep(self.states[rows], queue, left, self.last_action[rows], self._since(rows))
         environment, perturbation = self.rules.environment, self.rules.disturbance.perturbation
-        after = struck(perturbation, environment, moment, self._streams(rows))
-        return check_moment(after, environment.spec.actions, len(rows))
+        after = perturb_step(perturbation, environment, moment, self._streams(rows))
+        return check_pending_step(after, environment.spec.actions, len(rows))
 
     def _since(self, rows: np.ndarray) -> np.ndarray:
         """Steps since each row's perturbation; negative before it."""
@@ -218,7 +218,7 @@ class Lockstep:
             return actions
         carried = {name: array[self.running] for name, array in self.carried.items()}
         delivery = Delivery(actions, self._since(self.running), carried)
-        after = delivered(self.rules.disturbance.perturbation, self.rules.environment, delivery)
+        after = perturb_actions(self.rules.disturbance.perturbation, self.rules.environment, delivery)
         for name, array in after.carried.items():
             self.carried[name][self.running] = array
         return after.actions.astype(actions.dtype)
@@ -235,8 +235,8 @@ class Lockstep:
             self.earnings.add(rows, self.now, quantities["reward"])
         new = rows[:0]
         if criterion is not None:
-            self.streak[rows] = np.where(held(criterion, quantities), self.streak[rows] + 1, 0)
-            new = rows[succeeded(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
+            self.streak[rows] = np.where(is_met(criterion, quantities), self.streak[rows] + 1, 0)
+            new = rows[is_success(criterion, self.streak[rows], is_last_step) & ~self.columns["success"][rows]]
         self.columns["success"][new] = True
         self.columns["first_success_step"][new] = self.now
         ended = rows if is_last_step else new if self.rules.stop is Stop.SUCCESS else rows[:0]

@@ -16,9 +16,9 @@ from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require, require_whole
-from wmel.machine import arrays_on_few, versions_in_use
+from wmel.machine import limit_blas_threads, versions_in_use
 from wmel.perturbations.env_default import EnvPerturbation
-from wmel.schema import EpisodeTable, Run, stacked
+from wmel.schema import EpisodeTable, Run, concatenate_tables
 
 EPISODES_PER_SEED = 100_000
 LEAST_TIMING, SHARE_OF_TIMING = 5.0, 0.2  # seconds spent on timing decisions: so many, or this share of the run's
@@ -65,11 +65,11 @@ def run_episodes(
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
     sample, tables, begin = DecisionSample(timed_decisions), [], perf_counter()
-    with arrays_on_few():
+    with limit_blas_threads():
         for first in range(0, len(seeds), block):
             tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
     budget = max(LEAST_TIMING, SHARE_OF_TIMING * (perf_counter() - begin))
-    return _with_costs(stacked(tables), policy, sample, budget)
+    return _with_costs(concatenate_tables(tables), policy, sample, budget)
 
 
 def _with_costs(table: EpisodeTable, policy: Policy, sample: DecisionSample, budget: float) -> EpisodeTable:

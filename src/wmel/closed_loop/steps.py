@@ -9,11 +9,11 @@ import numpy as np
 from wmel.arrays import Array
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
-from wmel.contract.perturbation import Disturbance, Moment, Perturbation
+from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Policy
-from wmel.errors import BadDecision, BadStep, described
-from wmel.parts import able
-from wmel.perturbations.window import sensed
+from wmel.errors import BadDecision, BadStep, describe_error
+from wmel.kinds import implements
+from wmel.perturbations.window import perturb_observations
 from wmel.randomness import Streams
 
 NEVER = np.iinfo(np.int64).max
@@ -98,9 +98,9 @@ def seen_through(
     tell; otherwise the true state, and the result holds a sensing gap besides the model's.
     """
     observations = environment.observe(states)
-    seen = sensed(perturbation, observations, since, streams)
+    seen = perturb_observations(perturbation, observations, since, streams)
     changed = np.flatnonzero((seen != observations).any(axis=1))
-    if len(changed) and able(environment, Recoverable):
+    if len(changed) and implements(environment, Recoverable):
         states = states.copy()
         states[changed] = environment.recover(seen[changed])
     return seen, states
@@ -154,16 +154,16 @@ def checked_decision(decision: Decision, space: Space, count: int, observed: dic
     return replace(decision, actions=actions, lengths=lengths, model_steps=model_steps, memory=memory)
 
 
-def check_moment(moment: Moment, space: Space, count: int) -> Moment:
-    """What a perturbation made of a moment, if it can go on."""
-    check_rows(moment.states, count, "states")
-    shape = np.shape(moment.queue)
-    if len(shape) != 3 or shape[0] != count or shape[2] != space.width or not _whole(moment.lengths, count):
+def check_pending_step(pending: PendingStep, space: Space, count: int) -> PendingStep:
+    """What a perturbation made of a pending, if it can go on."""
+    check_rows(pending.states, count, "states")
+    shape = np.shape(pending.queue)
+    if len(shape) != 3 or shape[0] != count or shape[2] != space.width or not _whole(pending.lengths, count):
         raise BadStep(f"a perturbation must return a queue [{count},K,{space.width}] and {count} whole lengths")
-    if moment.lengths.min() < 0 or moment.lengths.max() > shape[1]:
-        raise BadStep(f"a perturbation must return lengths within 0..{shape[1]}, got {moment.lengths.tolist()}")
-    _check_inside(moment.queue, moment.lengths, space, {})
-    return moment
+    if pending.lengths.min() < 0 or pending.lengths.max() > shape[1]:
+        raise BadStep(f"a perturbation must return lengths within 0..{shape[1]}, got {pending.lengths.tolist()}")
+    _check_inside(pending.queue, pending.lengths, space, {})
+    return pending
 
 
 def _whole(numbers: np.ndarray, count: int) -> bool:
@@ -200,7 +200,7 @@ def attributed(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> Attrib
         return Attributed([(rows, call(rows))], {})
     except Exception as error:
         if len(rows) <= 1:
-            return Attributed([], {int(row): described(error) for row in rows})
+            return Attributed([], {int(row): describe_error(error) for row in rows})
     middle = len(rows) // 2
     first, second = attributed(call, rows[:middle]), attributed(call, rows[middle:])
     return Attributed(first.pieces + second.pieces, first.errors | second.errors)

@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment
 from wmel.errors import BadInput, CannotWrite
-from wmel.files import write_whole
+from wmel.files import replace_atomically
 from wmel.schema import EpisodeTable
 
 
@@ -63,7 +63,7 @@ def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
             np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
 
     try:
-        write_whole(path, write)
+        replace_atomically(path, write)
     except OSError as error:
         raise CannotWrite(f"cannot write the trajectories {path}: {error.strerror or error}") from error
 

@@ -1,7 +1,7 @@
-"""Cells: the units of an experiment, as data. A cell's key is a hash of all that decides its result.
+"""Cells, the units of an experiment, as data. The key of a cell is a hash of everything that determines its result.
 
-Parts are `{name, **settings}` with the settings that differ from their defaults, so that a default written out is the
-same cell.
+Parts are `{name, **settings}` with the settings that differ from their defaults. A default that is written out does
+not change the key.
 """
 
 import hashlib
@@ -14,51 +14,51 @@ from typing import Any
 from wmel.contract.labels import label_value, label_values, swept_setting
 from wmel.schema import Run
 
-PARTS = 2  # raised when a part of wmel comes to mean something else by the same name and settings
+PARTS = 2  # increased when the same name and settings of a part get another meaning
 FLOOR = "random"
 ORACLE = "oracle"
-USUAL_ROLLOUT = "latent"  # of models that can imagine in several ways
+DEFAULT_ROLLOUT = "latent"  # of models with several rollout methods
 Part = Mapping[str, Any]  # {name, **settings}
-NO_SETTINGS = ("name", "given", "identity")  # keys of a part as data; the last two are those of a live object
+NO_SETTINGS = ("name", "given", "identity")  # keys of a part that are not settings; the last two are of live objects
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is attempted; every arm of a comparison shares it."""
+    """The environment, the success criterion and the perturbation, which all arms of a comparison share."""
 
     environment: Part
-    criterion: str | None = None  # None: the environment's own
-    stop: str | None = None  # None: as the criterion asks
-    horizon: int | None = None  # None: as many steps as the environment allows
+    criterion: str | None = None  # None: the default of the environment
+    stop: str | None = None  # None: the default of the criterion
+    horizon: int | None = None  # None: the maximum of the environment
     perturbation: Part | None = None
     probability: float = 0.0
-    step: int | None = None  # at which the perturbation strikes; None: sampled by each episode's seed
+    step: int | None = None  # the step at which the perturbation begins; None: sampled from each episode seed
 
     @property
-    def words(self) -> list[str]:
-        """As people write it, for names."""
-        struck = None
+    def label_parts(self) -> list[str]:
+        """The parts of the task as texts, for names."""
+        perturbed = None
         if self.perturbation is not None:
-            often = "" if self.probability == 1 else f"-with-{self.probability:g}"
-            struck = part_label(self.perturbation) + often + ("" if self.step is None else f"-from-{self.step}")
-        return [part_label(self.environment), *(word for word in (struck, self.criterion, self.stop) if word)]
+            chance = "" if self.probability == 1 else f"-with-{self.probability:g}"
+            perturbed = part_label(self.perturbation) + chance + ("" if self.step is None else f"-from-{self.step}")
+        return [part_label(self.environment), *(text for text in (perturbed, self.criterion, self.stop) if text)]
 
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Who acts: a planner over a model (the oracle where `model` is None), or a policy of the catalogue."""
+    """A planner with a model (the oracle if `model` is None), or a policy of the catalogue."""
 
     name: str
     planner: Part | None = None
-    objective: Part | None = None  # None: the environment's own
-    execute: int | None = None  # actions of a plan; None: all
-    policy: Part | None = None  # acts instead of the planner
-    model: Mapping[str, Any] | None = None  # {checkpoint, files}, {object}, {trainer, at} or {given}; `rollout` beside
-    base: str | None = None  # its name without what is swept; None: stores of earlier versions do not hold it
+    objective: Part | None = None  # None: the default of the environment
+    execute: int | None = None  # executed actions of each plan; None: all
+    policy: Part | None = None  # replaces the planner
+    model: Mapping[str, Any] | None = None  # {checkpoint, files}, {object}, {trainer, at} or {given}; perhaps rollout
+    base: str | None = None  # the name without swept settings; None: a store of an earlier version
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the rows."""
+        """Everything that determines the rows."""
         return {**self._planning, "arm": self.name, "policy": self.policy, "model": _model_identity(self.model)}
 
     @property
@@ -74,58 +74,58 @@ class Cell:
     arm: Arm
     seed: int
     episodes: int
-    labels: Mapping[str, Any] = field(default_factory=dict)  # what a study sweeps, and where this cell stands
-    shared_labels: Mapping[str, Any] = field(default_factory=dict)  # those of them that all arms share
-    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it is of: `planner.elites`
+    labels: Mapping[str, Any] = field(default_factory=dict)  # values of the swept settings
+    shared_labels: Mapping[str, Any] = field(default_factory=dict)  # the labels that all arms have
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> its setting, as `planner.elites`
 
     @cached_property
     def key(self) -> str:
-        """The name its rows are stored by: of all that decides them, and of nothing else."""
+        """The name of its rows in a store: a hash of everything that determines them."""
         return hash_data({"task": asdict(self.task), "arm": self.arm.identity, "seed": self.seed})
 
     @cached_property
     def setting(self) -> str:
-        """What arms must share to be compared: all but the model and the seed."""
+        """A hash of what arms must share to be compared: everything but the model and the seed."""
         return hash_data({"task": asdict(self.task), **self.arm._planning})
 
     @cached_property
-    def world(self) -> str:
-        """What a floor shares with the arms above it: the task."""
+    def task_key(self) -> str:
+        """A hash of the task, which a baseline shares with the arms that are compared with it."""
         return hash_data({"task": asdict(self.task)})
 
     @property
     def setting_name(self) -> str:
-        """The setting as people write it; what is swept is shown even where it is at its default."""
-        environment, *rest = self.task.words
+        """The setting as text. Swept settings are included even at their defaults."""
+        environment, *rest = self.task.label_parts
         planner = [] if self.arm.planner is None else [_planner_label(self.arm)]
         objective = [] if self.arm.objective is None else [part_label(self.arm.objective)]
-        hidden = [f"{label}={value}" for label, value in self.shared_labels.items() if not self._shows(label)]
+        hidden = [f"{label}={value}" for label, value in self.shared_labels.items() if not self._is_shown(label)]
         return "/".join([environment, *planner, *objective, *rest, *hidden])
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What the arms of a setting share, by kind: settings that differ from their defaults, and the horizon."""
+        """The parts that the arms of a setting share, by kind, with settings that differ from their defaults."""
         task, arm = self.task, self.arm
-        planned = None if arm.planner is None else {**arm.planner, "execute": arm.execute}
-        struck = {**(task.perturbation or {}), "probability": task.probability, "step": task.step}
+        planner = None if arm.planner is None else {**arm.planner, "execute": arm.execute}
+        perturbation = {**(task.perturbation or {}), "probability": task.probability, "step": task.step}
         return {
             "environment": dict(task.environment),
-            "planner": planned,
+            "planner": planner,
             "objective": None if arm.objective is None else dict(arm.objective),
             "criterion": {"criterion": task.criterion, "stop": task.stop},
-            "perturbation": None if task.perturbation is None else struck,
+            "perturbation": None if task.perturbation is None else perturbation,
             "horizon": task.horizon,
         }
 
-    def _shows(self, label: str) -> bool:
-        """Whether the words of the setting say where a label stands; a setting at its default is not in them."""
+    def _is_shown(self, label: str) -> bool:
+        """Whether the texts of the setting already include the value of a label. Defaults are not included."""
         kind, key = swept_setting(label, self.parts, self.sweeps)
         value = (self.parts.get(kind) or {}).get(key)
         return value is not None and not (kind == "perturbation" and key == "probability" and value == 1)
 
     @property
     def name(self) -> str:
-        """As people write it, for `--only` and for tables."""
+        """The cell as text, for tables and for `--only`."""
         return f"{self.setting_name}/{self.arm.name}/seed-{self.seed}"
 
     def as_data(self) -> dict[str, Any]:
@@ -139,14 +139,14 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A model to be trained: a trainer's settings, its seed among them, in an environment."""
+    """A model to be trained: a trainer with its settings, including the seed, in an environment."""
 
     environment: Part
     trainer: Part
 
     @cached_property
     def key(self) -> str:
-        """The name its checkpoint is stored by."""
+        """The name of its checkpoint in a store."""
         return hash_data(asdict(self))
 
     @property
@@ -156,7 +156,7 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Diagnostic:
-    """A question asked of one model alone, at states of an environment."""
+    """A diagnostic of one model at states of an environment."""
 
     diagnostic: Part
     environment: Part
@@ -164,20 +164,20 @@ class Diagnostic:
     arm: str
     model: Mapping[str, Any] | None  # None: the oracle
     seed: int
-    source: Mapping[str, Any] | None = None  # the model whose own policy the states come from, where one's does
+    source: Mapping[str, Any] | None = None  # the model whose policy the states come from, if a model's policy is used
     labels: Mapping[str, Any] = field(default_factory=dict)
-    base: str | None = None  # the name of the arm without what is swept
-    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it is of
+    base: str | None = None  # the name of the arm without swept settings
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> its setting
 
     @cached_property
     def key(self) -> str:
-        """The name its reading is stored by."""
+        """The name of its reading in a store."""
         data = {name: value for name, value in asdict(self).items() if name not in ("base", "sweeps")}
         return hash_data({**data, "labels": {}, "model": _model_identity(self.model)})
 
     @cached_property
-    def question(self) -> str:
-        """What readings must share to be put side by side: all but the model."""
+    def comparison_key(self) -> str:
+        """A hash of what readings must share to be compared: everything but the model."""
         data = asdict(self)
         return hash_data({name: data[name] for name in ("diagnostic", "environment", "objective", "seed", "source")})
 
@@ -196,16 +196,16 @@ class Diagnostic:
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """What a store holds of a cell."""
+    """The stored result of a cell."""
 
     cell: Cell
     run: Run | None  # None: no episode is stored
-    missing: int = 0  # episodes not stored
-    failure: str | None = None  # why, where it is known
+    missing: int = 0  # number of episodes that are not stored
+    failure: str | None = None  # the reason, if it is known
 
 
 def has_live_part(cell: Cell | Diagnostic) -> bool:
-    """Whether a cell names an object of this process that another process could not recognise."""
+    """Whether a cell contains an object of this process that another process cannot identify."""
     if isinstance(cell, Diagnostic):
         parts, models = (cell.diagnostic, cell.environment, cell.objective), (cell.model, cell.source)
     else:
@@ -217,14 +217,14 @@ def has_live_part(cell: Cell | Diagnostic) -> bool:
 
 
 def training_of(environment: Part, model: Mapping[str, Any] | None) -> Training | None:
-    """What must be trained for a model."""
+    """The training that a model requires, or None."""
     if model is None or "trainer" not in model:
         return None
     return Training(model.get("environment") or environment, model["trainer"])
 
 
 def part_label(part: Part) -> str:
-    """A part as people write it: `cem-plan_horizon=5-elites=8`."""
+    """A part as text: `cem-plan_horizon=5-elites=8`."""
     if part["name"] == "composite":
         return "composite:" + "+".join(part_label(one) for one in part["parts"])
     settings = (f"{name}={_short(value)}" for name, value in part.items() if name not in NO_SETTINGS)
@@ -232,11 +232,11 @@ def part_label(part: Part) -> str:
 
 
 def _model_identity(model: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a model is; a checkpoint may move, and the usual way to imagine is the same written out."""
-    known = {name: value for name, value in (model or {}).items() if name != "checkpoint"}
-    if known.get("rollout") == USUAL_ROLLOUT:
-        known.pop("rollout")
-    return known
+    """What identifies a model. The path of its checkpoint and the default rollout method do not."""
+    identity = {name: value for name, value in (model or {}).items() if name != "checkpoint"}
+    if identity.get("rollout") == DEFAULT_ROLLOUT:
+        identity.pop("rollout")
+    return identity
 
 
 def _planner_label(arm: Arm) -> str:

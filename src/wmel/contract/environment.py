@@ -1,4 +1,4 @@
-"""What an environment is: pure, batched, with spaces of actions that are boxes or finite sets."""
+"""The contract of environments: pure batched functions of explicit states, with a Box or Finite action space."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -10,18 +10,19 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, require
 from wmel.parts import Meaning
 from wmel.randomness import Streams
+from wmel.renamed import old_names
 
-MaxSteps = Annotated[int, Meaning("steps an episode may take", at_least=1)]
+MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Every vector between two finite bounds."""
+    """All vectors between two finite bounds."""
 
     low: np.ndarray  # [A]
     high: np.ndarray  # [A]
 
-    dtype: ClassVar = np.float32  # of an action as it travels
+    dtype: ClassVar = np.float32  # of an encoded action
 
     def __post_init__(self):
         low, high = np.asarray(self.low, np.float32), np.asarray(self.high, np.float32)
@@ -34,44 +35,44 @@ class Box:
 
     @property
     def width(self) -> int:
-        """Numbers per action as it travels (A)."""
+        """Numbers per encoded action (A)."""
         return len(self.low)
 
     def as_values(self, actions: Array) -> Array:
-        """What the simulator and the objective see: here the action itself. [...,A] -> [...,A]"""
+        """Encoded actions as values for the simulator and the objective: unchanged. [...,A] -> [...,A]"""
         return actions
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
-        """The actions that come nearest to values [B,A], as they travel: cut off at the bounds."""
+        """The encoded actions closest to values [B,A]: clipped to the bounds."""
         return values.clip(self.low, self.high).astype(self.dtype)
 
     def contains(self, actions: np.ndarray) -> Array:
-        """Which actions [...,A] may be executed: bool [...]. NaN is never within bounds."""
+        """Which encoded actions [...,A] are in the space: bool [...]. NaN is never in the space."""
         return ((actions >= self.low) & (actions <= self.high)).all(axis=-1)
 
     def idle(self, batch: int) -> np.ndarray:
-        """A batch of all-zero action values [B,A], for when nothing is done."""
+        """Action values [B,A] of zero."""
         return np.zeros((batch, self.width), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Finite:
-    """A list of named choices; an action travels as its index, and acts as its row of `values`.
+    """A list of named actions. An action is encoded as its index; its value is a row of `values`.
 
-    Without `values` the index itself is what acts.
+    Without `values` the index is also the value.
     """
 
     names: tuple[str, ...]
     values: np.ndarray | None = None  # [count, A]
 
-    dtype: ClassVar = np.int32  # of an action as it travels
+    dtype: ClassVar = np.int32  # of an encoded action
 
     def __post_init__(self):
-        require(len(self.names) > 0, "a finite action space needs at least one action", self.names)
+        require(len(self.names) > 0, "a finite action space requires at least one action", self.names)
         if self.values is not None:
             values = np.asarray(self.values, np.float32)
-            require(values.ndim == 2, "finite actions need a table [count, A] of values", values.shape)
-            require(len(values) == self.count, f"{self.count} named actions need as many values", len(values))
+            require(values.ndim == 2, "finite actions require a table [count, A] of values", values.shape)
+            require(len(values) == self.count, f"{self.count} named actions require as many values", len(values))
             object.__setattr__(self, "values", values)
 
     @property
@@ -80,25 +81,25 @@ class Finite:
 
     @property
     def width(self) -> int:
-        """Numbers per action as it travels: the index alone."""
+        """Numbers per encoded action: one index."""
         return 1
 
     def as_values(self, actions: Array) -> Array:
-        """What the simulator and the objective see: the chosen rows of `values`. [...,1] -> [...,A]"""
+        """Encoded actions as values for the simulator and the objective: rows of `values`. [...,1] -> [...,A]"""
         return actions if self.values is None else lookup(as_like(self.values, actions), actions[..., 0])
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
-        """The actions whose values come nearest to values [B,A], as they travel: [B,1]."""
-        assert self.values is not None, "these actions are no numbers"
+        """The encoded actions [B,1] with the values closest to values [B,A]."""
+        assert self.values is not None, "these actions have no numerical values"
         return abs(values[:, None] - self.values).sum(-1).argmin(1).astype(self.dtype)[:, None]
 
     def contains(self, actions: np.ndarray) -> Array:
-        """Which indices [...,1] may be executed: bool [...]."""
-        whole_numbers = np.issubdtype(actions.dtype, np.integer)
-        return whole_numbers & ((actions >= 0) & (actions < self.count)).all(axis=-1)
+        """Which encoded actions [...,1] are in the space: bool [...]."""
+        is_integer = np.issubdtype(actions.dtype, np.integer)
+        return is_integer & ((actions >= 0) & (actions < self.count)).all(axis=-1)
 
     def idle(self, batch: int) -> np.ndarray:
-        """A batch of all-zero action values [B,A], for when nothing is done."""
+        """Action values [B,A] of zero."""
         return self.as_values(np.zeros((batch, 1), self.dtype)) * 0
 
 
@@ -107,24 +108,24 @@ Space: TypeAlias = Box | Finite
 
 @dataclass(frozen=True)
 class EnvironmentSpec:
-    """What a planner, a policy or a report may know of an environment."""
+    """The properties of an environment that planners, policies and reports use."""
 
     name: str
-    observation: tuple[str, ...]  # the name of each component (O of them)
+    observation: tuple[str, ...]  # names of the O components
     actions: Space
     max_steps: int
-    branchable: bool = True  # any state can be stepped again: an oracle arm exists
-    idle: np.ndarray | None = None  # the action [A], as it travels, that does nothing, where there is one
-    step_ms: float | None = None  # time one step stands for, where it stands for time
-    action_repeat: int = 1  # control steps one step is made of
-    single_start: bool = False  # every episode starts in the same state
-    init: str | None = None  # how starts are chosen, where there is a choice: task or fixed
-    layout: str | None = None  # the drawing of a grid world
-    objectives: tuple[str, ...] = ("goal-distance",)  # what a planner may minimise here, the default first
+    branchable: bool = True  # whether any stored state can be stepped again, as the oracle requires
+    idle: np.ndarray | None = None  # encoded action [A] without effect, where there is one
+    step_ms: float | None = None  # simulated time of one step, where there is a time scale
+    action_repeat: int = 1  # control steps per step
+    single_start: bool = False  # whether every episode starts in the same state
+    init: str | None = None  # how start states are chosen, where there is a choice: task or fixed
+    layout: str | None = None  # drawing of a grid world
+    objectives: tuple[str, ...] = ("goal-distance",)  # supported objectives, the default first
 
 
 class Environment(Protocol):
-    """Start states from seeds, next states from states and action values."""
+    """Maps seeds to start states, and states and action values to next states."""
 
     @property
     def spec(self) -> EnvironmentSpec: ...
@@ -149,22 +150,22 @@ class Environment(Protocol):
         ...
 
     def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
-        """Named numbers [B] of a step, `reward` among them where there is one."""
+        """Named numbers [B] of a step, including `reward` if there is one."""
         ...
 
 
 @runtime_checkable
-class RollsStates(Protocol):
-    """An environment that steps whole action sequences faster than one by one."""
+class HasStateRollout(Protocol):
+    """An environment that computes whole trajectories faster than step by step."""
 
     def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """states [M,S], action values [M,H,A] -> states [M,H+1,S], the start included"""
+        """states [M,S], action values [M,H,A] -> states [M,H+1,S], including the start"""
         ...
 
 
 @runtime_checkable
 class Perturbable(Protocol):
-    """An environment with something of its own that can happen to its state."""
+    """An environment with its own perturbation of the state."""
 
     def perturb(self, states: np.ndarray, streams: Streams) -> np.ndarray:
         """states [B,S] -> states [B,S]"""
@@ -182,7 +183,7 @@ class Recoverable(Protocol):
 
 @runtime_checkable
 class Enumerable(Protocol):
-    """An environment with so few states that all of them can be tried."""
+    """An environment with a finite number of states that it can list."""
 
     def every_state(self) -> np.ndarray:
         """states [n,S]"""
@@ -190,8 +191,8 @@ class Enumerable(Protocol):
 
 
 @runtime_checkable
-class RewardsObservations(Protocol):
-    """An environment whose reward is a formula of what is observed after a step and of the action."""
+class HasRewardFormula(Protocol):
+    """An environment whose reward is a formula of the observation after a step and of the action."""
 
     def reward_of(self, observations: Array, actions: Array) -> Array:
         """observations [...,O], action values [...,A] -> rewards [...]"""
@@ -200,12 +201,15 @@ class RewardsObservations(Protocol):
 
 @runtime_checkable
 class Walkable(Protocol):
-    """An environment whose finite actions are moves, and which knows where to head when the straight way is blocked."""
+    """An environment whose finite actions are moves, with a waypoint for paths that an obstacle blocks."""
 
     def displacements(self) -> np.ndarray:
-        """How each action would move the agent if nothing were in the way: [count,G]"""
+        """The displacement of each action without obstacles: [count,G]"""
         ...
 
     def waypoint(self, states: np.ndarray) -> np.ndarray:
-        """states [B,S] -> goal coordinates [B,G]; the goal itself where nothing is in between"""
+        """states [B,S] -> coordinates [B,G] of the waypoint, or of the goal where no waypoint is needed"""
         ...
+
+
+__getattr__ = old_names(__name__)

@@ -1,4 +1,4 @@
-"""What a planner is to minimise along an imagined trajectory, and how steps become one number."""
+"""The contract of objectives: the cost of each step of a trajectory, and the reduction of these costs to one number."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -11,15 +11,15 @@ from wmel.parts import Meaning
 
 @dataclass(frozen=True)
 class ClosestApproach:
-    """The lowest step cost counts, and the plan is cut where it is first reached.
+    """The lowest step cost. The plan is cut at the first step that reaches it.
 
-    When the last step reaches it too, the whole plan is kept.
+    If the last step reaches it too, the whole plan is kept, as in the wmel 0.18 repository.
     """
 
 
 @dataclass(frozen=True)
 class DiscountedSum:
-    """All step costs count, each step worth `rate` times the one before; the whole plan is kept."""
+    """The discounted sum of all step costs. The whole plan is kept."""
 
     rate: float = 1.0
 
@@ -28,7 +28,7 @@ class DiscountedSum:
 
 
 Reduction: TypeAlias = ClosestApproach | DiscountedSum
-Discount = Annotated[float, Meaning("worth of a step, as a share of the step before", above=0, at_most=1)]
+Discount = Annotated[float, Meaning("discount factor of the step costs", above=0, at_most=1)]
 ActionWeight = Annotated[
     float, Meaning("weight of the mean square of the actions, added to the cost of every step", at_least=0, below=inf)
 ]
@@ -36,7 +36,7 @@ ActionWeight = Annotated[
 
 @dataclass(frozen=True)
 class ModelReward:
-    """Not a score of observations but the reward the model itself gives: a gap under it is of model and score."""
+    """The reward that the model predicts, instead of a cost of observations. A gap then includes the reward's error."""
 
     reduction: Reduction = field(default_factory=DiscountedSum)
     name: str = "model-reward"
@@ -50,5 +50,5 @@ class Objective(Protocol):
     def reduction(self) -> Reduction: ...
 
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
-        """observations [M,H+1,O] from the start on, action values [M,H,A], goals [M,G] -> costs of steps 1..H [M,H]"""
+        """observations [M,H+1,O] including the start, action values [M,H,A], goals [M,G] -> step costs [M,H]"""
         ...

@@ -1,4 +1,4 @@
-"""A perturbation strikes an episode once, at a step that belongs to its seed: every arm sees the same one."""
+"""The contract of perturbations: each occurs once per episode, at a step that the episode seed determines."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,22 +8,23 @@ import numpy as np
 from wmel.contract.environment import Environment
 from wmel.errors import require, require_whole
 from wmel.randomness import Streams
+from wmel.renamed import old_names
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """Episodes just before their next action: the plan in force exists, nothing of this step has been executed."""
+class PendingStep:
+    """Episodes before their next action: the current plan exists, and nothing of this step has been executed."""
 
     states: np.ndarray  # [B,S]
     queue: np.ndarray  # [B,K,A], the next action first
-    lengths: np.ndarray  # [B], how many of them are left; 0 makes the policy decide again in this step
+    lengths: np.ndarray  # [B], actions left in the queue; with 0 the policy decides again in this step
     last_action: np.ndarray  # [B,A]
-    since: np.ndarray  # [B], steps since the perturbation's own step: 0 at it
+    since: np.ndarray  # [B], steps since the perturbation began, 0 at its first step
 
 
 @dataclass(frozen=True, eq=False)
 class Delivery:
-    """Actions on their way to being executed."""
+    """Actions that are about to be executed."""
 
     actions: np.ndarray  # [B,A]
     since: np.ndarray  # [B]
@@ -31,46 +32,49 @@ class Delivery:
 
 
 class Perturbation(Protocol):
-    """What happens to the episodes it is called with, and to no others, at each step of its window."""
+    """An effect on the given episodes at each step of its window."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def window(self) -> int | None:
-        """Steps it lasts from its step on; None to the end of the episode."""
+        """The number of steps it lasts. None: to the end of the episode."""
         ...
 
     def check(self, environment: Environment) -> None:
-        """Refuse an environment in which this cannot happen."""
+        """Raises BadInput for an environment that does not support the perturbation."""
         ...
 
     def carry(self, environment: Environment, count: int) -> dict[str, np.ndarray]:
-        """The arrays [B,...] that `deliver` is handed back at every step, as they are at the start."""
+        """The initial arrays [B,...] of `Delivery.carried`, which `deliver` receives and returns at every step."""
         ...
 
     def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
-        """Observations [B,O] as the policy will see them."""
+        """The observations [B,O] that the policy receives."""
         ...
 
-    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        """The moment as it goes on; an emptied queue makes the policy decide again in this step."""
+    def strike(self, environment: Environment, pending: PendingStep, streams: Streams) -> PendingStep:
+        """The perturbed step. If a queue becomes empty, the policy decides again in this step."""
         ...
 
     def deliver(self, environment: Environment, delivery: "Delivery") -> "Delivery":
-        """The actions that arrive, after any new decision and right before they are executed."""
+        """The actions that are executed. It is called after any new decision."""
         ...
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A perturbation and how likely an episode is to meet it."""
+    """A perturbation and the probability that it occurs in an episode."""
 
     perturbation: Perturbation
     probability: float
-    step: int | None = None  # at which it strikes; None: drawn by the episode's seed
+    step: int | None = None  # the step at which it begins; None: sampled from the episode seed
 
     def __post_init__(self):
         if self.step is not None:
             require_whole(self.step, "the step of a perturbation", at_least=0)
         require(0 <= self.probability <= 1, "the probability of a perturbation must lie in [0, 1]", self.probability)
+
+
+__getattr__ = old_names(__name__)

@@ -1,4 +1,4 @@
-"""A planner is an optimiser over action sequences: it sees costs, bounds and random numbers, never a model."""
+"""The contract of planners: optimisers over action sequences. They see costs, bounds and random numbers, no model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,20 +8,23 @@ from wmel.arrays import Array
 from wmel.contract.environment import Space
 from wmel.parts import Meaning
 from wmel.randomness import Streams
+from wmel.renamed import old_names
 
-PlanHorizon = Annotated[int, Meaning("steps a plan looks ahead", at_least=1)]
-Candidates = Annotated[int, Meaning("action sequences sampled, in each iteration where there are several", at_least=1)]
+PlanHorizon = Annotated[int, Meaning("planning horizon in steps", at_least=1)]
+Candidates = Annotated[int, Meaning("action sequences sampled per iteration", at_least=1)]
 Iterations = Annotated[int, Meaning("times the distribution is sampled and refitted", at_least=1)]
 Smoothing = Annotated[float, Meaning("share of the old distribution kept in each fit", at_least=0, at_most=1)]
-Knots = Annotated[
-    int | None, Meaning("sample actions at so many steps and interpolate (Box); none: at every step", at_least=1)
+KnotCount = Annotated[
+    int | None, Meaning("steps at which actions are sampled, with interpolation between (Box); none: all", at_least=1)
 ]
-WarmStart = Annotated[bool | None, Meaning("start from the rest of the last plan; none: where `execute` leaves a rest")]
+WarmStart = Annotated[
+    bool | None, Meaning("start from the unexecuted part of the last plan; none: if `execute` leaves one")
+]
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateCosts:
-    """What each candidate would cost and how many of its actions are worth executing."""
+    """The cost of each candidate and how many of its actions to execute."""
 
     costs: Array  # [...] one per candidate
     lengths: Array  # [...]
@@ -29,18 +32,18 @@ class CandidateCosts:
 
 @dataclass(frozen=True, eq=False)
 class PlanningProblem:
-    """One plan call for B episodes at once."""
+    """One plan call for B episodes."""
 
     cost: Callable[[Array], CandidateCosts]  # candidates [B,N,H,A] -> their costs
     space: Space
     streams: Streams
     horizon: int
-    like: Array  # candidates are made in the library and on the device of this array
+    like: Array  # candidates are created in the library and on the device of this array
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The cheapest candidate of each row; a row without a finite candidate has cost inf."""
+    """The cheapest candidate of each row. A row without a finite candidate has cost inf."""
 
     actions: Array  # [B,H,A]
     lengths: Array  # [B]
@@ -49,18 +52,18 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """What is left of a row's last plan, moved up to the front; `lengths` of 0 where there is none."""
+    """The unexecuted part of each row's last plan, shifted to the front. Its length is 0 if there is none."""
 
     actions: Array  # [B,H,A]
     lengths: Array  # [B]
 
 
 class Planner(Protocol):
-    """Settings are constructor keywords, as `wmel.parts` reads them; `plan_horizon` is one of them by convention."""
+    """Finds the cheapest action sequences. Its settings are constructor keywords; `plan_horizon` is always one."""
 
     @property
     def plan_horizon(self) -> int:
-        """Steps a plan looks ahead."""
+        """The planning horizon in steps."""
         ...
 
     @property
@@ -70,7 +73,10 @@ class Planner(Protocol):
 
     @property
     def warm_start(self) -> bool | None:
-        """Whether the last plan's remainder is handed to the next call; None: where `execute` leaves one."""
+        """Whether the next call receives the remainder of the last plan. None: if `execute` leaves one."""
         ...
 
     def plan(self, problem: PlanningProblem, previous: Remainder | None) -> Plan: ...
+
+
+__getattr__ = old_names(__name__)

@@ -1,4 +1,4 @@
-"""A policy turns what it perceives into actions to execute."""
+"""The contract of policies: a policy maps what it perceives to actions."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -11,11 +11,11 @@ from wmel.randomness import Streams
 
 @dataclass(frozen=True, eq=False)
 class Percept:
-    """What a batch of episodes shows at one step."""
+    """What a policy perceives of a batch of episodes at one step."""
 
     observation: np.ndarray  # [B,O]
     goal: np.ndarray  # [B,G]
-    state: np.ndarray | None  # [B,S], privileged: only for what declares that it reads it
+    state: np.ndarray | None  # [B,S], the true state; only for parts that declare `reads = "state"`
     last_action: np.ndarray  # [B,A]; zeros before the first step
     steps_left: np.ndarray  # [B]
 
@@ -33,40 +33,40 @@ class Percept:
         )
 
     def visible_to(self, reads: Literal["observation", "state"]) -> "Percept":
-        """The percept without the true state, unless the reader declares that it reads it."""
+        """The percept, without the true state unless `reads` is "state"."""
         return self if reads == "state" else replace(self, state=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """Actions to execute in order before the next decision; a row of length 0 ends its episode as a failure."""
+    """Actions to execute in order before the next decision. A length of 0 ends the episode as a failure."""
 
     actions: np.ndarray  # [B,K,A]
     lengths: np.ndarray  # [B], at most K
-    memory: dict[str, Array] | None  # the arrays `observe` made, changed at will; None: as `observe` left them
+    memory: dict[str, Array] | None  # the arrays of `observe`, possibly changed; None: unchanged
     model_steps: np.ndarray  # [B]
-    errors: dict[int, str] = field(default_factory=dict)  # row -> why that row has no decision
+    errors: dict[int, str] = field(default_factory=dict)  # row -> why it has no decision
 
 
 class Policy(Protocol):
-    """Sees every step, acts when its last decision has been executed; keeps nothing but the memory it is handed."""
+    """Observes every step and acts when its last decision has been executed. Its only state is the memory argument."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def reads(self) -> Literal["observation", "state"]:
-        """Whether the true state is shown to it; reports say so."""
+        """Whether it reads the true state. Reports state this."""
         ...
 
     @property
     def compute_per_plan_call(self) -> int | None:
-        """Model steps one decision is declared to cost, where it costs any."""
+        """The declared number of model steps per decision. None: it uses no model."""
         ...
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was built with, for the record."""
+        """Its settings, for the record."""
         ...
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None: ...

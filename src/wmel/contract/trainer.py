@@ -1,14 +1,16 @@
-"""A trainer makes a world model of an environment and writes its checkpoint."""
+"""The contract of trainers: a trainer trains a world model for an environment and writes its checkpoint."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
+from wmel.renamed import old_names
+
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """A model, and the card that says what it is and how good."""
+class TrainedModel:
+    """A model and its card, which describes the training, the data and the errors."""
 
     model: Any
     card: dict[str, Any]
@@ -16,7 +18,7 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class ProgressListener:
-    """Is told of long work: what begins and how much of it there is, how much was done, and lines to print."""
+    """Callbacks of long work: its title, amount and unit, then each finished amount, and lines to print."""
 
     begin: Callable[[str, float, str], None] = lambda title, total, unit: None
     advance: Callable[[float], None] = lambda count: None
@@ -31,28 +33,28 @@ class Trainer(Protocol):
 
     @property
     def rollouts(self) -> tuple[str, ...]:
-        """Ways to imagine with its models, where there is a choice; such a model is a dataclass with `rollout_way`."""
+        """Rollout methods of its models, where there is a choice. Such a model is a dataclass with `rollout_way`."""
         ...
 
     @property
     def checkpoint_updates(self) -> tuple[int, ...]:
-        """The updates after which a checkpoint is kept on the way, as `folder/checkpoints/0000100`; () for none."""
+        """The updates after which an intermediate checkpoint is written, as `folder/checkpoints/0000100`."""
         ...
 
     def resolve(self, environment: Any) -> Self:
-        """The same with the defaults of an environment filled in; settings that contradict each other are refused."""
+        """A copy with the defaults of an environment. Raises BadInput for settings that contradict each other."""
         ...
 
-    def train(self, environment: Any, folder: Path, listener: ProgressListener) -> Trained:
-        """Train and write the checkpoint; one that was killed goes on or starts again."""
+    def train(self, environment: Any, folder: Path, listener: ProgressListener) -> TrainedModel:
+        """Trains and writes the checkpoint. An interrupted training is resumed or restarted."""
         ...
 
     def forecast(self, environment: Any) -> float:
-        """Seconds that training will take, about."""
+        """The approximate training time in seconds."""
         ...
 
     def blank(self, environment: Any) -> Any:
-        """A network of the right size, untrained; the trainer is resolved."""
+        """An untrained network of the right size. The trainer is resolved."""
         ...
 
     def model(self, environment: Any, network: Any) -> Any:
@@ -60,28 +62,31 @@ class Trainer(Protocol):
         ...
 
     def check(self, environment: Any, described: dict[str, Any]) -> None:
-        """Refuse an environment that a checkpoint, as its card describes it, cannot be used in."""
+        """Raises BadInput for an environment that a checkpoint cannot be used in. `described` is from its card."""
         ...
 
     @classmethod
     def of_card(cls, described: dict[str, Any]) -> Self:
-        """The trainer whose `blank` fits the weights of a checkpoint, by the model that its card describes."""
+        """The trainer whose `blank` fits the weights of a checkpoint. `described` is from its card."""
         ...
 
 
 @runtime_checkable
-class CountsProgress(Protocol):
-    """A trainer whose checkpoints on the way are counted in something else than updates."""
+class HasProgressUnit(Protocol):
+    """A trainer that counts intermediate checkpoints in another unit than updates."""
 
     def counts_in(self) -> str:
-        """What is counted: epochs."""
+        """The unit: epochs."""
         ...
 
 
 @runtime_checkable
-class LearnsFromStored(Protocol):
-    """A trainer that may learn from stored episodes alone, without their environment."""
+class OfflineTrainer(Protocol):
+    """A trainer that can learn from stored episodes without their environment."""
 
     def learns_from_stored(self) -> bool:
-        """Whether it does with these settings."""
+        """Whether it learns from stored episodes with these settings."""
         ...
+
+
+__getattr__ = old_names(__name__)

@@ -1,21 +1,24 @@
-"""A world model: encode what is perceived, step it under actions, decode it back to observations."""
+"""The contract of world models: encode a percept to a latent, step the latent under actions, decode observations."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from wmel.arrays import Array
 from wmel.contract.policy import Percept
+from wmel.parts import accept_old_names
+from wmel.renamed import old_names
 
 
+@accept_old_names(rows_at_once="row_multiple")
 @dataclass(frozen=True)
 class WorldModelSpec:
-    """What the loop must know of a model."""
+    """The properties of a model that the closed loop uses."""
 
     name: str
     reads: Literal["observation", "state"] = "observation"
-    action_input: Literal["index", "one_hot", "value"] = "value"  # what `step` gets when actions are finite
-    weights: str | None = None  # hash of what was learned
-    rows_at_once: int = 1  # imagined rows are filled up to a multiple of this, so that company changes no bit
+    action_input: Literal["index", "one_hot", "value"] = "value"  # how `step` receives finite actions
+    weights: str | None = None  # hash of the learned weights
+    row_multiple: int = 1  # batches are padded to a multiple of this, so that results do not depend on the batch
 
 
 class WorldModel(Protocol):
@@ -23,7 +26,7 @@ class WorldModel(Protocol):
     def spec(self) -> WorldModelSpec: ...
 
     def encode(self, percept: Percept, previous: Array | None) -> Array:
-        """percept of B episodes, latents [B,Z] one step ago (None at the start) -> latents [B,Z]"""
+        """percept of B episodes, latents [B,Z] of the last step (None at the start) -> latents [B,Z]"""
         ...
 
     def step(self, latents: Array, actions: Array) -> Array:
@@ -36,8 +39,8 @@ class WorldModel(Protocol):
 
 
 @runtime_checkable
-class Imagines(Protocol):
-    """What every world model can do; its spec says the rest."""
+class LatentModel(Protocol):
+    """The methods of every world model, to recognise one."""
 
     def encode(self, percept: Percept, previous: Array | None) -> Array: ...
 
@@ -47,44 +50,47 @@ class Imagines(Protocol):
 
 
 @runtime_checkable
-class RewardsItself(Protocol):
-    """A model that says what reward it expects."""
+class HasReward(Protocol):
+    """A model that predicts rewards."""
 
     def rewards(self, trajectory: Array, actions: Array) -> Array:
-        """latents [M,H+1,Z], the start included, actions [M,H,A] -> rewards of steps 1..H [M,H]"""
+        """latents [M,H+1,Z] including the start, actions [M,H,A] -> rewards of steps 1..H [M,H]"""
         ...
 
 
 @runtime_checkable
-class RollsOut(Protocol):
-    """A model that imagines whole action sequences faster than step by step."""
+class HasRollout(Protocol):
+    """A model that computes whole trajectories faster than step by step."""
 
     def rollout(self, latents: Array, actions: Array) -> Array:
-        """latents [M,Z], actions [M,H,A] -> latents [M,H+1,Z], the start included"""
+        """latents [M,Z], actions [M,H,A] -> latents [M,H+1,Z] including the start"""
         ...
 
 
 @runtime_checkable
-class ActsItself(Protocol):
-    """A model with a policy of its own, and with values of what it does."""
+class HasPolicy(Protocol):
+    """A model with its own policy and action-value functions."""
 
     def discount(self) -> float:
-        """What a reward one step later is worth to its values."""
+        """The discount factor of its values."""
         ...
 
     def policy(self, latents: Array, noise: Array | None) -> Array:
-        """latents [M,Z], standard normals [M,A] or None for its best guess -> action values [M,A]"""
+        """latents [M,Z], standard normals [M,A] or None for the mean -> action values [M,A]"""
         ...
 
     def action_values(self, latents: Array, actions: Array) -> Array:
-        """latents [M,Z], action values [M,A] -> what each of its critics expects [n,M]"""
+        """latents [M,Z], action values [M,A] -> estimates of each critic [n,M]"""
         ...
 
 
 @runtime_checkable
-class ValuesItself(Protocol):
-    """A model that says what return it expects from a latent on."""
+class HasValue(Protocol):
+    """A model that predicts the return from a latent."""
 
     def values(self, latents: Array) -> Array:
         """latents [M,Z] -> values [M]"""
         ...
+
+
+__getattr__ = old_names(__name__)

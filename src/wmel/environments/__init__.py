@@ -1,1 +1,1 @@
-"""Environments: pure, batched functions of explicit states."""
+"""Environments: pure batched functions of explicit states."""

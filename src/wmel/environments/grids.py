@@ -1,4 +1,4 @@
-"""Grid worlds as pure tables: layouts from text, the maze and the two rooms."""
+"""Grid worlds: the maze and the two rooms. A layout is parsed from text and compiled to lookup tables."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ TWO_ROOMS = """
 
 @dataclass(frozen=True)
 class Layout:
-    """A validated drawing; cells are (x, y) with x to the right, y up, and (0, 0) at the bottom left."""
+    """A validated drawing. Cells are (x, y), with x to the right, y up, and (0, 0) at the bottom left."""
 
     width: int
     height: int
@@ -50,10 +50,10 @@ class Layout:
 
     @classmethod
     def parse(cls, drawing: str) -> "Layout":
-        """Read a drawing, top row first; blank lines around it do not count."""
+        """Parses a drawing, top row first. Blank lines before and after it are ignored."""
         rows = [line.rstrip() for line in drawing.strip("\n").splitlines()]
         if not any(rows):
-            raise BadLayout("a layout needs at least one row; got nothing")
+            raise BadLayout("a layout requires at least one row, got an empty text")
         for number, row in enumerate(rows, start=1):
             _check_row(number, row, len(rows[0]))
         cells = {
@@ -64,7 +64,7 @@ class Layout:
         }
         for symbol, name in (("S", "start"), ("G", "goal")):
             if len(cells[symbol]) != 1:
-                raise BadLayout(f"a layout needs exactly one {name} '{symbol}', got {len(cells[symbol])}")
+                raise BadLayout(f"a layout requires exactly one {name} '{symbol}', got {len(cells[symbol])}")
         if len(cells["D"]) > 1:
             raise BadLayout(f"a layout has at most one door 'D', got {len(cells['D'])}")
         return cls(
@@ -99,13 +99,13 @@ def _check_row(number: int, row: str, width: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class GridTables:
-    """Everything as a function of the state."""
+    """Lookup tables by state. A state is the cell and the last move."""
 
     start: int
     coordinates: np.ndarray  # [states,2]: x and y
     distances: np.ndarray  # [states]: Manhattan distance to the goal
-    after: np.ndarray  # [actions*states]: the next state after each action; a blocked move changes nothing
-    pushed: np.ndarray  # [states]: one cell back against the last move, where that cell is free
+    after: np.ndarray  # [actions*states]: the next state; a blocked move changes nothing
+    pushed: np.ndarray  # [states]: the state one cell back, opposite to the last move, if that cell is free
 
     @property
     def states(self) -> int:
@@ -121,28 +121,28 @@ def grid_tables(layout: Layout) -> GridTables:
     cell, last = states % cells, states // cells - 1
     place = np.stack([cell % layout.width, cell // layout.width], axis=1)
 
-    def stepped(displacement: np.ndarray, remembered: np.ndarray) -> np.ndarray:
-        """The state one displacement [states,2] away that remembers a move [states], or the same state if blocked."""
+    def displace(displacement: np.ndarray, remembered: np.ndarray) -> np.ndarray:
+        """The states after a displacement [states,2], with a new last move [states]; unchanged where blocked."""
         x, y = (place + displacement).T
         inside = (x >= 0) & (x < layout.width) & (y >= 0) & (y < layout.height)
         ahead = np.where(inside, x + layout.width * y, cell)
-        open_way = inside & free[ahead]
-        return np.where(open_way, ahead + cells * (1 + remembered), states)
+        is_open = inside & free[ahead]
+        return np.where(is_open, ahead + cells * (1 + remembered), states)
 
-    after = [stepped(np.tile(move, (len(states), 1)), np.full(len(states), a)) for a, move in enumerate(moves)]
+    after = [displace(np.tile(move, (len(states), 1)), np.full(len(states), a)) for a, move in enumerate(moves)]
     back = np.where(last[:, None] < 0, 0, -moves[last])
     return GridTables(
         start=layout.start[0] + layout.width * layout.start[1],
         coordinates=place.astype(np.float32),
         distances=np.abs(place - np.array(layout.goal)).sum(axis=1).astype(np.float32),
         after=np.concatenate(after),
-        pushed=stepped(back, last),
+        pushed=displace(back, last),
     )
 
 
 @dataclass(frozen=True)
 class GridWorld:
-    """The state is where the agent is and how it got there; walls and the edge of the grid block a move."""
+    """An agent on a grid. The state is its cell and its last move. Walls and the edge of the grid block a move."""
 
     name: str
     layout: Layout
@@ -153,12 +153,12 @@ class GridWorld:
 
     @cached_property
     def spec(self) -> EnvironmentSpec:
-        moves, drawn = Finite(tuple(MOVES)), str(self.layout)
-        return EnvironmentSpec(self.name, ("x", "y"), moves, self.max_steps, single_start=True, layout=drawn)
+        moves, drawing = Finite(tuple(MOVES)), str(self.layout)
+        return EnvironmentSpec(self.name, ("x", "y"), moves, self.max_steps, single_start=True, layout=drawing)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was built with."""
+        """The constructor arguments, for the record."""
         return {"layout": str(self.layout), "max_steps": self.max_steps}
 
     @property
@@ -166,7 +166,7 @@ class GridWorld:
         return Criterion("distance", at_most=0)
 
     def every_state(self) -> np.ndarray:
-        """The free cells [n,1], with no move remembered."""
+        """The states [n,1] of all free cells, without a last move."""
         layout = self.layout
         cells = [(x, y) for y in range(layout.height) for x in range(layout.width) if (x, y) not in layout.walls]
         return np.array([[x + layout.width * y] for x, y in cells])
@@ -178,7 +178,7 @@ class GridWorld:
         return self._tables.after.take(states + self._tables.states * actions, mode="clip")
 
     def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """states [M,1], actions [M,H,1] -> states [M,H+1,1], laid out step by step in memory."""
+        """states [M,1], actions [M,H,1] -> states [M,H+1,1], with the steps as the slowest axis in memory."""
         after = self._tables.after
         offsets = np.multiply(self._tables.states, actions[:, :, 0].T, dtype=states.dtype)
         trajectory = np.empty((len(offsets) + 1, len(states)), states.dtype)
@@ -191,7 +191,7 @@ class GridWorld:
         return lookup(self._tables.coordinates, states[:, 0])
 
     def recover(self, observations: np.ndarray) -> np.ndarray:
-        """The nearest cell of the grid, with no move remembered."""
+        """The states [B,1] of the closest cells, without a last move."""
         x = np.rint(observations[:, 0]).clip(0, self.layout.width - 1)
         y = np.rint(observations[:, 1]).clip(0, self.layout.height - 1)
         return (x + self.layout.width * y).astype(np.int64)[:, None]
@@ -200,18 +200,18 @@ class GridWorld:
         return np.repeat(self._goal, len(states), axis=0)
 
     def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
-        """`distance`: Manhattan distance left to the goal after the step."""
+        """`distance`: the Manhattan distance to the goal after the step."""
         return {"distance": self._tables.distances.take(next_states[:, 0])}
 
     def perturb(self, states: np.ndarray, streams: Streams) -> np.ndarray:
-        """Pushed one cell back against the last successful move, where that cell is free."""
+        """Moves the agent one cell back, opposite to its last successful move, if that cell is free."""
         return self._tables.pushed.take(states)
 
     def displacements(self) -> np.ndarray:
         return np.array(list(MOVES.values()), np.float32)
 
     def waypoint(self, states: np.ndarray) -> np.ndarray:
-        """The door where it lies between the agent and the goal, else the goal."""
+        """The door if it is between the agent and the goal, else the goal."""
         goals = self.goals(states)
         if self.layout.door is None:
             return goals
@@ -230,10 +230,10 @@ class GridWorld:
 
 
 def maze_toy(layout: Drawing = MAZE, max_steps: MaxSteps = 60) -> GridWorld:
-    """The maze, or one of your own drawing."""
+    """The maze, or a maze with another layout."""
     return GridWorld("maze_toy", Layout.parse(layout), max_steps)
 
 
 def two_room_toy(layout: Drawing = TWO_ROOMS, max_steps: MaxSteps = 60) -> GridWorld:
-    """The two rooms, or a drawing of your own; `D` marks the door the greedy policy heads for."""
+    """The two rooms, or rooms with another layout. The door `D` is the waypoint of the greedy policy."""
     return GridWorld("two_room_toy", Layout.parse(layout), max_steps)

@@ -1,4 +1,4 @@
-"""Numbers of a MuJoCo model that differ between episodes: targets, sizes, gains."""
+"""Constants of a MuJoCo model that differ between episodes: targets, sizes, gains."""
 
 # pyright: reportAttributeAccessIssue=false
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from wmel.errors import BadStep
 
-SEEN_ONLY = ("site_", "light_", "cam_", "mat_", "tex_", "vis_")  # drawn or sensed, without a force on anything
-DRAWN = ("light_", "cam_", "mat_", "tex_", "vis_")
+WITHOUT_FORCE = ("site_", "light_", "cam_", "mat_", "tex_", "vis_")  # rendered or sensed only
+RENDERED = ("light_", "cam_", "mat_", "tex_", "vis_")
 NOT_COMPARED = ("tex_data", "names", "text_data", "paths")
 
 
 @dataclass(frozen=True, eq=False)
 class ModelConstants:
-    """Entries of model fields, each as the name of the field and places in it laid flat."""
+    """Elements of model fields: the name of each field and indices into the flattened field."""
 
     entries: tuple[tuple[str, np.ndarray], ...] = ()
 
@@ -26,33 +26,33 @@ class ModelConstants:
         return sum(len(places) for _, places in self.entries)
 
     def read(self, model: mujoco.MjModel) -> np.ndarray:
-        """The constants as they are: [C]"""
+        """The constants [C] of a model."""
         values = [getattr(model, field).reshape(-1)[places] for field, places in self.entries]
         return np.concatenate(values).astype(float) if values else np.empty(0)
 
     def write(self, model: mujoco.MjModel, values: np.ndarray) -> None:
-        """Put constants [C] into a model."""
+        """Writes constants [C] into a model."""
         first = 0
         for field, places in self.entries:
             getattr(model, field).reshape(-1)[places] = values[first : first + len(places)]
             first += len(places)
 
-    def place(self, field: str, where: int) -> int:
-        """Which constant a place of a field, laid flat, is."""
+    def index_of(self, field: str, place: int) -> int:
+        """The index of the constant at a place in a flattened field."""
         first = 0
         for name, places in self.entries:
-            if name == field and where in places:
-                return first + int(np.flatnonzero(places == where)[0])
+            if name == field and place in places:
+                return first + int(np.flatnonzero(places == place)[0])
             first += len(places)
-        raise KeyError(f"{field}[{where}] is the same in every episode")
+        raise KeyError(f"{field}[{place}] is the same in every episode")
 
-    def move_things(self, model: mujoco.MjModel) -> bool:
-        """Whether any of them changes the motion, and not only what is drawn, sensed or rewarded."""
-        return any(_moves_things(model, field, places) for field, places in self.entries)
+    def affect_motion(self, model: mujoco.MjModel) -> bool:
+        """Whether any constant changes the motion, and not only what is rendered, sensed or rewarded."""
+        return any(_affects_motion(model, field, places) for field, places in self.entries)
 
 
-def differing(models: Sequence[dict[str, np.ndarray]]) -> ModelConstants:
-    """Rows of a model's fields that are not the same in all copies; a row is kept whole, as any of it may change."""
+def find_constants(models: Sequence[dict[str, np.ndarray]]) -> ModelConstants:
+    """The constants that differ between copies of a model's fields. Rows are kept whole."""
     entries = []
     for field, first in models[0].items():
         changed = np.zeros(first.shape, bool)
@@ -64,32 +64,32 @@ def differing(models: Sequence[dict[str, np.ndarray]]) -> ModelConstants:
     return ModelConstants(tuple(entries))
 
 
-def copied_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """Every number of a model by field."""
+def copy_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """A copy of every numeric field of a model, by name."""
     return {name: getattr(model, name).copy() for name in _fields(model)}
 
 
 @dataclass(frozen=True, eq=False)
-class UnchangedConstants:
-    """Whether a model is, but for its constants, what it was when this was made; drawings do not count."""
+class FixedFields:
+    """The fields of a model that must not change, except for its constants. Rendering is ignored."""
 
-    fields: tuple[tuple[str, np.ndarray, np.ndarray, np.ndarray], ...]  # name, live view, as it was, what may change
+    fields: tuple[tuple[str, np.ndarray, np.ndarray, np.ndarray], ...]  # name, view, original copy, constant places
 
     @classmethod
-    def but_for(cls, constants: ModelConstants, model: mujoco.MjModel) -> "UnchangedConstants":
-        kept, fields = dict(constants.entries), []
+    def of_model(cls, constants: ModelConstants, model: mujoco.MjModel) -> "FixedFields":
+        constant_places, fields = dict(constants.entries), []
         for name in _fields(model):
             live = getattr(model, name)
-            if live.size and live.dtype.kind == "f" and not name.startswith(DRAWN) and not name.endswith("_rgba"):
-                fields.append((name, live, live.copy(), kept.get(name, np.empty(0, np.int64))))
+            if live.size and live.dtype.kind == "f" and not name.startswith(RENDERED) and not name.endswith("_rgba"):
+                fields.append((name, live, live.copy(), constant_places.get(name, np.empty(0, np.int64))))
         return cls(tuple(fields))
 
     def check(self) -> None:
-        """Refuse a model that something else has changed in."""
+        """Raises BadStep if another number of the model has changed."""
         for name, live, before, may_change in self.fields:
             changed = live != before
             if changed.any() and not np.isin(np.flatnonzero(changed), may_change).all():
-                raise BadStep(f"a reset changed {name} of the model, which the state row does not hold")
+                raise BadStep(f"a reset changed {name} of the model, which is not part of the state row")
 
 
 @cache
@@ -102,9 +102,9 @@ def _fields(model: mujoco.MjModel) -> list[str]:
     return [name for name, value in values.items() if isinstance(value, np.ndarray) and value.dtype.kind in "fiu"]
 
 
-def _moves_things(model: mujoco.MjModel, field: str, places: np.ndarray) -> bool:
-    """A geom that touches nothing, or a fixed body of such geoms, moves nothing."""
-    if field.startswith(SEEN_ONLY) or field.endswith("_rgba"):
+def _affects_motion(model: mujoco.MjModel, field: str, places: np.ndarray) -> bool:
+    """Whether places of a field change the motion. Geoms without contacts and their fixed bodies do not."""
+    if field.startswith(WITHOUT_FORCE) or field.endswith("_rgba"):
         return False
     rows = places // (getattr(model, field).size // len(getattr(model, field)))
     if field in ("geom_pos", "geom_size", "geom_quat"):

@@ -1,4 +1,4 @@
-"""MuJoCo as a function of rows: steps equal to the simulator's own, and whole rollouts at its own speed."""
+"""MuJoCo as a batched function of state rows: single steps that equal the simulator's, and multi-threaded rollouts."""
 
 # pyright: reportAttributeAccessIssue=false
 
@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 from mujoco.rollout import Rollout
 
-from wmel.environments.mujoco_rows import LARGEST, WHOLE, RowLayout
+from wmel.environments.mujoco_rows import DIVERGENCE_LIMIT, FULL_STATE, RowLayout
 from wmel.errors import BadInput, BadStep
-from wmel.machine import threads
+from wmel.machine import thread_limit
 
 DIVERGED = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
 CHUNKS_PER_THREAD = 4
@@ -20,7 +20,7 @@ CHUNKS_PER_THREAD = 4
 
 @dataclass(frozen=True, eq=False)
 class MujocoBatch:
-    """One model and one simulation, reused for every row; nothing is remembered between calls."""
+    """A model and a simulation that are reused for every row. No state is kept between calls."""
 
     data: mujoco.MjData
     layout: RowLayout
@@ -30,32 +30,32 @@ class MujocoBatch:
     def model(self) -> mujoco.MjModel:
         return self.layout.model
 
-    def current(self) -> np.ndarray:
-        """The simulation as it stands, after a reset: a row [S]"""
+    def read(self) -> np.ndarray:
+        """The state row [S] of the simulation after a reset."""
         row = np.empty(self.layout.width)
         self._read(row)
-        row[self.layout.sensed] = self.data.sensordata[self.layout.sensors]
+        row[self.layout.sensor_values] = self.data.sensordata[self.layout.sensors]
         row[self.layout.constant] = self.layout.constants.read(self.model)
         return row
 
-    def place(self, row: np.ndarray) -> None:
-        """Bring the simulation to where a row [S] is, as a step leaves it: positions, velocities and all sensors."""
+    def restore(self, row: np.ndarray) -> None:
+        """Sets the simulation to a state row [S]: positions, velocities and all sensors, as after a step."""
         self.layout.constants.write(self.model, row[self.layout.constant])
         self._set(row)
         mujoco.mj_step1(self.model, self.data)
-        late = self.layout.late_sensors
-        self.data.sensordata[late] = row[self.layout.sensed][: len(late)]
+        sensors = self.layout.step_sensors
+        self.data.sensordata[sensors] = row[self.layout.sensor_values][: len(sensors)]
 
     def step(self, states: np.ndarray, controls: np.ndarray) -> np.ndarray:
-        """states [B,S], controls [B,U] -> states [B,S]; one that diverges is an error, never a silent reset."""
+        """states [B,S], controls [B,U] -> states [B,S]. Raises BadStep if a simulation diverges: MuJoCo resets it."""
         layout, model, data = self.layout, self.model, self.data
-        self._check_executed(states)
+        self._check_warm_start(states)
         if not np.isfinite(controls).all():
             raise BadStep("a control is NaN or infinite")
         after = np.array(states, dtype=float)
-        warnings, moves_things = data.warning.number, self._moves_things
+        warnings, are_constants_written = data.warning.number, self._constants_affect_motion
         for row, control in zip(after, controls, strict=True):
-            if moves_things:
+            if are_constants_written:
                 layout.constants.write(model, row[layout.constant])
             row[layout.control] = control
             self._set(row)
@@ -66,12 +66,15 @@ class MujocoBatch:
                 raise BadStep("the simulation diverged: a position, velocity or acceleration became huge or NaN")
             if len(layout.sensors):
                 mujoco.mj_step1(model, data)
-                row[layout.sensed] = data.sensordata[layout.sensors]
+                row[layout.sensor_values] = data.sensordata[layout.sensors]
         return after
 
     def rollout(self, states: np.ndarray, controls: np.ndarray) -> np.ndarray:
-        """states [M,S], controls [M,H,U] -> states [M,H+1,S] to look at; where one diverges, NaN from there on."""
-        self._check_executed(states)
+        """states [M,S], controls [M,H,U] -> states [M,H+1,S], which can be observed but not stepped.
+
+        A row that diverges is NaN from that step on.
+        """
+        self._check_warm_start(states)
         if not controls.size:
             return np.repeat(states[:, None].astype(float), controls.shape[1] + 1, axis=1)
         steps, rows = controls.shape[1], np.empty((controls.shape[1] + 1, len(states), self.layout.width))
@@ -79,18 +82,17 @@ class MujocoBatch:
         rows[1:] = np.nan
         rows[1:, :, self.layout.control] = controls.swapaxes(0, 1)
         rows[1:, :, self.layout.constant] = states[:, self.layout.constant]
-        for group in self._groups(states):
-            self._imagine(rows, group, np.repeat(controls[group], self.substeps, axis=1), steps)
+        for group in self._group_by_constants(states):
+            self._roll_group(rows, group, np.repeat(controls[group], self.substeps, axis=1), steps)
         return rows.swapaxes(0, 1)
 
-    def _imagine(self, rows: np.ndarray, group: slice | np.ndarray, controls: np.ndarray, steps: int) -> None:
-        """Fill in rows [H+1,M,S] of the episodes `group`, which share a model."""
+    def _roll_group(self, rows: np.ndarray, group: slice | np.ndarray, controls: np.ndarray, steps: int) -> None:
+        """Fills in rows [H+1,M,S] of the episodes `group`, which share the constants of the model."""
         layout, every = self.layout, self.substeps
         start = np.ascontiguousarray(rows[0, group])
-        extra = len(layout.live_sensors) > 0 or steps * every == 1  # sensors of the last state, or the tell of a reset
-        if extra:
+        if len(layout.state_sensors) > 0 or steps * every == 1:  # one more step: sensors of the last state, clock check
             controls = np.concatenate([controls, controls[:, -1:]], axis=1)
-        count, total, pool = len(start), controls.shape[1], threads()
+        count, total, pool = len(start), controls.shape[1], thread_limit()
         state = np.empty((count, total, layout.state.stop))
         sensed = np.empty((count, total, self.model.nsensordata))
         rollout_pool(pool).rollout(
@@ -106,34 +108,35 @@ class MujocoBatch:
             chunk_size=max(1, count // (CHUNKS_PER_THREAD * pool)),
         )
         ends = slice(every - 1, steps * every, every)
-        lost = self._diverged(start, state, ends)
+        diverged = self._find_diverged(start, state, ends)
         rows[1:, group, layout.state] = state[:, ends].swapaxes(0, 1)
         if len(layout.sensors):
-            late = layout.sensed.start + len(layout.late_sensors)
-            rows[1:, group, layout.sensed.start : late] = sensed[:, ends][:, :, layout.late_sensors].swapaxes(0, 1)
-            if len(layout.live_sensors):
-                live = sensed[:, every::every][:, :, layout.live_sensors]
-                rows[1:, group, late : layout.sensed.stop] = live.swapaxes(0, 1)
-        if lost.any():
-            step, row = np.nonzero(lost)
-            rows[1 + step, np.arange(rows.shape[1])[group][row], : layout.sensed.stop] = np.nan
+            first, last = layout.sensor_values.start, layout.sensor_values.stop
+            middle = first + len(layout.step_sensors)
+            rows[1:, group, first:middle] = sensed[:, ends][:, :, layout.step_sensors].swapaxes(0, 1)
+            if len(layout.state_sensors):
+                of_states = sensed[:, every::every][:, :, layout.state_sensors]
+                rows[1:, group, middle:last] = of_states.swapaxes(0, 1)
+        if diverged.any():
+            step, row = np.nonzero(diverged)
+            rows[1 + step, np.arange(rows.shape[1])[group][row], : layout.sensor_values.stop] = np.nan
 
-    def _diverged(self, start: np.ndarray, state: np.ndarray, ends: slice) -> np.ndarray:
-        """Which of [H,M] come after MuJoCo gave up on a row: its clock stops, or starts anew from zero."""
+    def _find_diverged(self, start: np.ndarray, state: np.ndarray, ends: slice) -> np.ndarray:
+        """Which states [H,M] follow a divergence. MuJoCo then stops the clock of the row or resets it to zero."""
         time_step = self.model.opt.timestep
         clock = start[:, :1] + time_step * np.arange(1, state.shape[1] + 1)
-        lost = np.abs(state[:, :, 0] - clock) > time_step / 2
-        lost[:, :-1] |= lost[:, 1:]  # a reset at time zero shows one sub-step later, when the clock stands still
-        lost[:, ends.stop - 1] |= ~(np.abs(state[:, ends.stop - 1]) < LARGEST).all(axis=1)
-        return np.logical_or.accumulate(lost[:, ends], axis=1).T
+        diverged = np.abs(state[:, :, 0] - clock) > time_step / 2
+        diverged[:, :-1] |= diverged[:, 1:]  # a reset at time zero shows one sub-step later, when the clock stops
+        diverged[:, ends.stop - 1] |= ~(np.abs(state[:, ends.stop - 1]) < DIVERGENCE_LIMIT).all(axis=1)
+        return np.logical_or.accumulate(diverged[:, ends], axis=1).T
 
-    def _check_executed(self, states: np.ndarray) -> None:
+    def _check_warm_start(self, states: np.ndarray) -> None:
         if np.isnan(states[:, self.layout.warm_start]).any():
-            raise BadInput("a row imagined by a rollout can be observed, not stepped on: it has no warm start")
+            raise BadInput("a state row from a rollout can be observed but not stepped: it has no warm start")
 
-    def _groups(self, states: np.ndarray) -> Iterator[slice | np.ndarray]:
-        """Rows that can share a model: all of them, unless constants move things; the model is then made theirs."""
-        if not self._moves_things:
+    def _group_by_constants(self, states: np.ndarray) -> Iterator[slice | np.ndarray]:
+        """Groups of rows with equal constants, which are written into the model. One group if they do not matter."""
+        if not self._constants_affect_motion:
             yield slice(None)
             return
         constants, member = np.unique(states[:, self.layout.constant], axis=0, return_inverse=True)
@@ -142,26 +145,26 @@ class MujocoBatch:
             yield np.flatnonzero(member.reshape(-1) == one)
 
     @cached_property
-    def _moves_things(self) -> bool:
-        return self.layout.constants.move_things(self.model)
+    def _constants_affect_motion(self) -> bool:
+        return self.layout.constants.affect_motion(self.model)
 
     @cached_property
-    def _spare(self) -> list[mujoco.MjData]:
-        """Simulations for the threads of a rollout, made as they are needed."""
+    def _thread_data(self) -> list[mujoco.MjData]:
+        """Simulations for the threads of a rollout, created when they are first needed."""
         return []
 
     def _simulations(self, count: int) -> list[mujoco.MjData]:
-        self._spare.extend(mujoco.MjData(self.model) for _ in range(count - len(self._spare)))
-        return self._spare[:count]
+        self._thread_data.extend(mujoco.MjData(self.model) for _ in range(count - len(self._thread_data)))
+        return self._thread_data[:count]
 
     def _set(self, row: np.ndarray) -> None:
-        mujoco.mj_setState(self.model, self.data, row[self.layout.whole], WHOLE)
+        mujoco.mj_setState(self.model, self.data, row[self.layout.simulator_state], FULL_STATE)
 
     def _read(self, row: np.ndarray) -> None:
-        mujoco.mj_getState(self.model, self.data, row[self.layout.whole], WHOLE)
+        mujoco.mj_getState(self.model, self.data, row[self.layout.simulator_state], FULL_STATE)
 
 
 @lru_cache(maxsize=4)
 def rollout_pool(count: int) -> Rollout:
-    """The persistent pool of so many threads, one per process; a single thread needs none."""
+    """A persistent pool of threads, shared by the process. A single thread requires no pool."""
     return Rollout(nthread=count if count > 1 else 0)

@@ -43,11 +43,11 @@ def anytime_rounds(
     longest = max((arm.count for arm in undecided.values()), default=0)
     for first in range(0, longest, size):
         settings = {setting for setting, name in undecided if name not in (ORACLE, FLOOR)}
-        worlds = {cell.world for cell in cells if cell.setting in settings}
+        worlds = {cell.task_key for cell in cells if cell.setting in settings}
         needed = [
             arm
             for (setting, name), arm in undecided.items()
-            if setting in settings or (name == FLOOR and arm.cells[0].world in worlds)
+            if setting in settings or (name == FLOOR and arm.cells[0].task_key in worlds)
         ]
         if not needed:
             return

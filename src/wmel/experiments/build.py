@@ -1,4 +1,4 @@
-"""Parts and models built from their data, once per process, and described as records hold them."""
+"""Parts and models built from their data, once per process, and describe_error as records hold them."""
 
 import json
 from collections import OrderedDict
@@ -129,8 +129,8 @@ def describe_parts(cell: Cell | Diagnostic) -> dict[str, Any]:
         if task.perturbation is not None:
             parts["perturbation"] = {**task.perturbation, "probability": task.probability, "step": task.step}
         model = arm.model
-    described = {kind: _resolve_part(REGISTRIES[kind], part) for kind, part in parts.items() if part is not None}
-    return described if model is None else {**described, "model": _describe_model(cell, model)}
+    describe_error = {kind: _resolve_part(REGISTRIES[kind], part) for kind, part in parts.items() if part is not None}
+    return describe_error if model is None else {**describe_error, "model": _describe_model(cell, model)}
 
 
 def _resolve_part(registry: Registry, part: Part) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from wmel.closed_loop.run import episode_seeds
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
 from wmel.contract.criterion import Criterion, stop_rule
 from wmel.control_suite import WITH_LEVELS
-from wmel.errors import BadInput, WmelError, described, place_of
+from wmel.errors import BadInput, WmelError, describe_error, locate_error
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -114,9 +114,9 @@ def _name_cell_in_errors(cell: str, work: Callable[[], Any]) -> None:
     except WmelError as error:
         raise type(error)(f"{cell}: {error}") from error
     except (Exception, SystemExit) as error:
-        if not place_of(error) and not isinstance(error, SystemExit):
+        if not locate_error(error) and not isinstance(error, SystemExit):
             raise
-        raise BadInput(f"{cell}: {described(error)}{place_of(error)}") from error
+        raise BadInput(f"{cell}: {describe_error(error)}{locate_error(error)}") from error
 
 
 def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_criterion: bool) -> None:
@@ -180,7 +180,7 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
         if isinstance(error, BadInput):
             raise
         raise BadInput(
-            f"it breaks when it is read: {described(error)}{place_in_user_code(error, model, world)}"
+            f"it breaks when it is read: {describe_error(error)}{place_in_user_code(error, model, world)}"
         ) from error
     if method is not None:
         place = place_in_user_code(None, model, world)

@@ -15,7 +15,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from wmel.errors import WmelError, described
+from wmel.errors import WmelError, describe_error
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 Job = TypeVar("Job")
@@ -41,7 +41,7 @@ def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
     except WmelError as error:
         return Failure(" ".join(str(error).split()))
     except Exception as error:
-        return Failure(described(error))
+        return Failure(describe_error(error))
 
 
 @refuse_unknown_settings
@@ -125,7 +125,7 @@ class _Worker:
         except BrokenProcessPool:
             self.deaths += self._remove_process()
         except Exception as error:
-            return Failure(f"the job or its result could not be sent between processes: {described(error)}")
+            return Failure(f"the job or its result could not be sent between processes: {describe_error(error)}")
         if self.deaths == MAX_ATTEMPTS:
             return Failure("its worker died twice: it ran out of memory, or was killed")
         self._submit()

@@ -9,14 +9,14 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric_texts
 from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
-from wmel.contract.trainer import CountsProgress
+from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
 from wmel.experiments.model_keys import SEED
 from wmel.experiments.spec import MAX_CELLS, StudySpec
 from wmel.experiments.sweeps import StudyEntry, arm_name
-from wmel.parts import able
+from wmel.kinds import implements
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
     places: dict[tuple[str, str, int], Cell] = {}
     for cell in cells.values():
         if places.setdefault((cell.setting, cell.arm.name, cell.seed), cell) is not cell:
-            raise BadInput(f"two models of the study '{spec.study.name}' are called '{cell.arm.name}'")
+            raise BadInput(f"two arms of the study '{spec.study.name}' are called '{cell.arm.name}': rename one")
     study = spec.study
     return Study(
         study.name,
@@ -230,4 +230,4 @@ def _checkpoints(recipe: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
     name, settings = catalog.name_and_settings(recipe, "trainer")
     trainer = catalog.TRAINERS.build(name, **settings)
     checkpoints = trainer.checkpoint_updates
-    return trainer.counts_in() if able(trainer, CountsProgress) else "updates", checkpoints
+    return trainer.counts_in() if implements(trainer, HasProgressUnit) else "updates", checkpoints

@@ -18,7 +18,7 @@ from wmel.experiments.expand import Study, trainings_of
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, join_reasons
 from wmel.experiments.store_schema import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
-from wmel.files import stamp_of, write_whole
+from wmel.files import replace_atomically, stamp_of
 from wmel.schema import Coverage, Run
 
 
@@ -138,7 +138,7 @@ class FolderStore:
         rows = self._file(block.cell, block.first, block.count, "parquet")
         content = parquet_bytes(result.run.table)
         try:
-            write_whole(rows, lambda path: path.write_bytes(content))
+            replace_atomically(rows, lambda path: path.write_bytes(content))
         except OSError as error:
             raise CannotWrite(f"cannot write {rows}: {error.strerror or error}") from error
         if result.trajectories is not None:
@@ -261,7 +261,7 @@ class FolderStore:
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
         text = json.dumps(content, indent=1) + "\n"
         try:
-            write_whole(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+            replace_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -21,7 +21,7 @@ from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
 from wmel.experiments.resume import Changed, changed_cells, changed_readings, missing_blocks
 from wmel.experiments.store import Store
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 
 FEW, MORE = 2, 8  # episodes of a trial
 STEPS, MAX_TRIAL_S = 30, 1.0  # steps of the first trial; seconds that a trial of whole episodes may take
@@ -52,7 +52,7 @@ def forecast(
 ) -> Forecast:
     """Times a trial of every kind of cell that is not stored, with untrained models; workers share the total time."""
     unread = [one for one in readings if store.reading(one) is None]
-    with nullcontext() if workers is None else limited_to(1):  # as many threads as a worker has
+    with nullcontext() if workers is None else limit_threads(1):  # as many threads as a worker has
         estimate = _forecast_episodes(cells, unread, store, paths, block, workers or 1, note)
     each = _reading_seconds(store, readings)
     timed = [each[one.diagnostic["name"]] for one in unread if one.diagnostic["name"] in each]

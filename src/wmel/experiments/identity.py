@@ -13,7 +13,7 @@ from hashlib import sha256
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from wmel.errors import BadInput, described, is_users_file
+from wmel.errors import BadInput, describe_error, is_user_code
 from wmel.experiments.executors import Failure
 
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -34,7 +34,7 @@ def _hash_or_reason(value: Any) -> tuple[str | None, str]:
     try:
         first, second = _hash(value), _hash(value)
     except Exception as error:
-        return None, described(error)
+        return None, describe_error(error)
     return (first, "") if first == second else (None, "two pickles of it differ")
 
 
@@ -51,7 +51,7 @@ def _pickle(name: str, value: Any) -> bytes:
     try:
         return pickle.dumps(value)
     except Exception as error:
-        raise BadInput(_not_sent_message(name, described(error))) from error
+        raise BadInput(_not_sent_message(name, describe_error(error))) from error
 
 
 def _unpack(job: tuple[str, bytes]) -> None:
@@ -112,11 +112,11 @@ class _Pickler(pickle.Pickler):
 
 def _is_users_code(value: Any) -> bool:
     if isinstance(value, FunctionType):
-        return is_users_file(value.__code__.co_filename)
+        return is_user_code(value.__code__.co_filename)
     if not isinstance(value, type):
         return False
     module = sys.modules.get(value.__module__)
-    return value.__module__ == "__main__" or module is None or is_users_file(getattr(module, "__file__", None))
+    return value.__module__ == "__main__" or module is None or is_user_code(getattr(module, "__file__", None))
 
 
 def _class_data(kind: type) -> tuple[Any, ...]:

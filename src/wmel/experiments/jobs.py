@@ -17,7 +17,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.cell import Cell, Diagnostic, Part, Training
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
-from wmel.errors import BadInput, WmelError, described, place_of, place_of_code
+from wmel.errors import BadInput, WmelError, describe_error, locate_code, locate_error
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -127,10 +127,10 @@ def outcomes_of(
     except WmelError:
         raise
     except (Exception, SystemExit) as error:
-        place = place_of(error) or place_of_code(type(executor).__call__)
-        raise BadInput(f"executor {type(executor).__name__} breaks: {described(error)}{place}") from error
+        place = locate_error(error) or locate_code(type(executor).__call__)
+        raise BadInput(f"executor {type(executor).__name__} breaks: {describe_error(error)}{place}") from error
     if done < len(jobs):
-        place = place_of_code(type(executor).__call__)
+        place = locate_code(type(executor).__call__)
         raise BadInput(f"executor {type(executor).__name__} has done {done} of {len(jobs)} jobs{place}")
 
 

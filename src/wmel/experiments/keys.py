@@ -9,8 +9,8 @@ from wmel import catalog
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.cell import NO_SETTINGS
 from wmel.contract.criterion import Criterion
-from wmel.errors import BadInput
-from wmel.parts import Registry, nearest
+from wmel.errors import BadInput, suggest_name
+from wmel.parts import Registry
 from wmel.settings import Meaning, Setting, settings_of
 from wmel.training.data import TRAINING
 
@@ -160,9 +160,8 @@ class PerturbationKeys(PartKeys):
         if self.name is None:
             if self.model_fields_set or self.settings:
                 first = next(iter({**self.settings, **dict.fromkeys(sorted(self.model_fields_set))}))
-                raise BadInput(
-                    f"a perturbation needs a name, and only {first} is given;{nearest('', catalog.PERTURBATIONS.parts)}"
-                )
+                known = suggest_name("", catalog.PERTURBATIONS.parts)
+                raise BadInput(f"a perturbation needs a name, and only {first} is given;{known}")
             return None
         if self.given:
             return {"name": self.name, "given": True, **self.settings}
@@ -231,7 +230,7 @@ def check_entry_settings(kind: str, name: Any, given: Mapping[str, Any], *, is_t
     known = ENTRY_SETTINGS.get(kind, {})
     try:
         return {
-            key: known[key].parsed(value) if is_typed and isinstance(value, str) else known[key].checked(value)
+            key: known[key].parse(value) if is_typed and isinstance(value, str) else known[key].check(value)
             for key, value in given.items()
             if key in known
         }

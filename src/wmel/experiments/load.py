@@ -18,7 +18,7 @@ from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
 from wmel.files import check_writable
-from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, joined_coverage, stacked
+from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, concatenate_tables, pool_coverage
 
 STEPS_SUFFIX = ".npz"
 
@@ -92,8 +92,8 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
 def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
     """The blocks of one cell as one run of at most `episodes` episodes."""
     tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
-    coverage = joined_coverage([block.coverage for block in blocks])
-    return Run(**blocks[0].run, table=stacked(tables), coverage=coverage)
+    coverage = pool_coverage([block.coverage for block in blocks])
+    return Run(**blocks[0].run, table=concatenate_tables(tables), coverage=coverage)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from wmel import catalog
-from wmel.errors import BadInput
+from wmel.errors import BadInput, suggest_name
 from wmel.experiments.keys import PartKeys, Seed, environment_part, refuse_taken_names
-from wmel.parts import nearest
 
 SEED = "{seed}"  # in the name of a checkpoint: the seed of its training
 SOURCES = ("checkpoint", "object", "trainer", "given")
@@ -39,9 +38,8 @@ class ModelKeys(PartKeys):
         if self.trainer is None and self.object is None and self.settings:
             known = [name for name in type(self).model_fields if name != "given"]
             first = next(iter(self.settings))
-            raise ValueError(
-                f"{first} belongs to a recipe or an object, and this model names no trainer;{nearest(first, known)}"
-            )
+            nearest = suggest_name(first, known)
+            raise ValueError(f"{first} belongs to a recipe or an object, and this model names no trainer;{nearest}")
         if self.checkpoint is not None:
             if SEED in self.checkpoint and self.seeds is None:
                 raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")

@@ -14,7 +14,7 @@ import wmel
 from wmel import catalog
 from wmel.contract.cell import Cell, Diagnostic
 from wmel.errors import WmelError
-from wmel.machine import threads, versions_in_use
+from wmel.machine import thread_limit, versions_in_use
 from wmel.parts import Registry
 from wmel.schema import Run
 
@@ -36,7 +36,7 @@ def cell_provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | Non
         "versions": versions_in_use() if run is None else dict(run.versions),
         "code": code_of(cell),
         "weights": weights if run is None else run.policy_settings.get("weights"),
-        "machine": {"cpu": _cpu()[0], "flags": _cpu()[1], "system": platform.platform(), "threads": threads()},
+        "machine": {"cpu": _cpu()[0], "flags": _cpu()[1], "system": platform.platform(), "threads": thread_limit()},
         "git": _git(),
     }
 

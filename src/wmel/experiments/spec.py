@@ -1,7 +1,6 @@
 """A study as data: TOML or a dict is read, its sweeps are expanded, and every wrong key is reported with its place."""
 
 import json
-import tomllib
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
-from wmel.errors import BadInput, WmelError, nearest
+from wmel.errors import BadInput, WmelError, suggest_name, with_article
 from wmel.experiments.keys import (
     CriterionKeys,
     DiagnosticKeys,
@@ -27,7 +26,7 @@ from wmel.experiments.keys import (
 )
 from wmel.experiments.model_keys import ModelKeys
 from wmel.experiments.sweeps import StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
-from wmel.parts import with_article
+from wmel.files import read_toml
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
 MAX_CELLS = 100_000  # of one study
@@ -98,20 +97,6 @@ def read_study(path: Path) -> StudySpec:
     """The study of a file; an error names its place in the file."""
     data, text = read_toml(path)
     return parse_study(data, text, path)
-
-
-def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """The tables of a study file, and its text."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the study {path}: {error}") from error
-    try:
-        return tomllib.loads(f"{text}\n"), text  # a new line at the end, so that an error in the last line has a place
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        words = " ".join(str(error).split())
-        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
-        raise BadInput(f"{path} is not TOML: {twice}{words}") from error
 
 
 def parse_study(
@@ -270,9 +255,11 @@ def error_message(
     at = file + (f"{place}: " if path is not None and place else "")
     if error["type"] == "extra_forbidden":
         known = [*kind.model_fields, *(lists if kind is StudyKeys else ())]
-        return f"{at}{table} has no key '{keys[-1]}';{nearest(keys[-1], known)}"
+        return f"{at}{table} has no key '{keys[-1]}';{suggest_name(keys[-1], known)}"
     if error["type"] == "missing":
-        names = f";{nearest('', kind.registry.parts)}" if issubclass(kind, PartKeys) and kind is not ModelKeys else ""
+        names = (
+            f";{suggest_name('', kind.registry.parts)}" if issubclass(kind, PartKeys) and kind is not ModelKeys else ""
+        )
         return f"{at}{table} needs a {keys[-1]}{names}"
     if error["type"] == "value_error":
         place = ".".join([*([place] if path is not None and place else []), *keys])

@@ -11,8 +11,8 @@ import numpy as np
 from wmel.catalog import MODELS
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import BadInput, BadModel, described, place_of
-from wmel.settings import makes_part
+from wmel.errors import BadInput, BadModel, describe_error, locate_error
+from wmel.settings import builds_part
 
 Way = Literal["batched", "four methods"]
 METHODS: dict[Way, tuple[str, ...]] = {
@@ -61,9 +61,9 @@ def own_model(name: str, **settings: Any) -> Any:
     settings filled in.
     """
     spec = MODELS.spec(name, settings)
-    if isinstance(spec.make, type) or (isinstance(spec.make, FunctionType) and makes_part(spec.make)):
+    if isinstance(spec.factory, type) or (isinstance(spec.factory, FunctionType) and builds_part(spec.factory)):
         return spec.build()
-    return update_wrapper(partial(spec.make, **spec.settings), spec.make) if spec.settings else spec.make
+    return update_wrapper(partial(spec.factory, **spec.settings), spec.factory) if spec.settings else spec.factory
 
 
 def adapted_model(thing: Any) -> tuple[Way, Any]:
@@ -95,4 +95,6 @@ def _made(kind: type) -> Any:
     try:
         return kind()
     except (Exception, SystemExit) as error:
-        raise BadInput(f"the class {kind.__name__} cannot be built: {described(error)}{place_of(error)}") from error
+        raise BadInput(
+            f"the class {kind.__name__} cannot be built: {describe_error(error)}{locate_error(error)}"
+        ) from error

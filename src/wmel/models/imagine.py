@@ -5,20 +5,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, contiguous, namespace_of, one_hot, only_values, rows_at, whole
+from wmel.arrays import (
+    Array,
+    as_like,
+    namespace_of,
+    no_grad_unless_required,
+    one_hot,
+    select_rows,
+    to_contiguous,
+    to_int32,
+)
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ClosestApproach, ModelReward, Objective, Reduction
 from wmel.contract.planner import CandidateCosts
-from wmel.contract.world_model import RewardsItself, RollsOut, WorldModel
+from wmel.contract.world_model import HasReward, HasRollout, WorldModel
 from wmel.errors import BadModel
-from wmel.parts import able
+from wmel.kinds import implements
 
 BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cache holds
 
 
 def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
     """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
-    if able(model, RollsOut):
+    if implements(model, HasRollout):
         trajectory, wanted = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
         if tuple(trajectory.shape[1:]) != wanted:
             raise BadModel(
@@ -63,7 +72,7 @@ def closest_approach(costs: Array) -> CandidateCosts:
     steps = xp.arange(1, horizon + 1, dtype=narrow, device=costs.device)
     earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost are put last
     lengths = xp.where(above[-1], earliest, steps[-1])
-    return CandidateCosts(lowest, whole(lengths))
+    return CandidateCosts(lowest, to_int32(lengths))
 
 
 def discounted_sum(costs: Array, rate: float) -> CandidateCosts:
@@ -96,7 +105,7 @@ class ImaginedCost:
         widest = max(self.observation_width, self.latents.shape[1])
         rows = max(1, self.bytes_per_chunk // (4 * (horizon + 1) * widest))
         actions = candidates.reshape(batch * count, horizon, width)
-        with only_values(candidates, self.latents):
+        with no_grad_unless_required(candidates, self.latents):
             parts = [
                 self._imagine(start, count, actions[start : start + rows]) for start in range(0, len(actions), rows)
             ]
@@ -137,12 +146,12 @@ def imagine(
     Without a space actions are plain numbers.
     """
     length = len(actions)
-    missing = -length % model.spec.rows_at_once
+    missing = -length % model.spec.row_multiple
     if missing:
         filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
-        rows, actions = rows[filled], rows_at(actions, filled)
-    latents, goals = rows_at(latents, rows), rows_at(goals, rows)
-    by_step = contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
+        rows, actions = rows[filled], select_rows(actions, filled)
+    latents, goals = select_rows(latents, rows), select_rows(goals, rows)
+    by_step = to_contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
     inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
     trajectory = rollout(model, latents, inputs)
@@ -155,7 +164,7 @@ def _costs(
 ) -> Array:
     """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
     if isinstance(objective, ModelReward):
-        assert able(model, RewardsItself), "whoever asks checks that the model has a reward"
+        assert implements(model, HasReward), "whoever asks checks that the model has a reward"
         return as_like(-model.rewards(trajectory, inputs), values)
     observations = as_like(decoded(model, trajectory), values)
     costs = objective.costs(observations, values, goals)

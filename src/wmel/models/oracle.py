@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.contract.environment import Environment, RollsStates
+from wmel.contract.environment import Environment, HasStateRollout
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
+from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
-from wmel.parts import able
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,6 @@ class Oracle:
         return quantities["reward"].reshape(by_step.shape[0] - 1, -1).T
 
     def rollout(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        if able(self.environment, RollsStates):
+        if implements(self.environment, HasStateRollout):
             return self.environment.rollout(latents, actions)
         return step_by_step(self.environment.step, latents, actions)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from wmel.arrays import Array, copied
+from wmel.arrays import Array, copy_array
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput, BadModel, require
@@ -40,7 +40,7 @@ class PairModel:
         return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.device)
 
     def step(self, latents: Array, actions: Array) -> Array:
-        return self.next(copied(latents), actions)  # a function may change what it is given
+        return self.next(copy_array(latents), actions)  # a function may change what it is given
 
     def decode(self, latents: Array) -> Array:
         return latents

@@ -1,1 +1,1 @@
-"""What can happen to an episode that nobody planned for."""
+"""Perturbations of episodes: of states, observations and actions."""

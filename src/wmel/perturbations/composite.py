@@ -1,25 +1,25 @@
-"""composite:A+B: several perturbations at once, in order."""
+"""composite:A+B: several perturbations at the same step, in order."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Delivery, Moment, Perturbation
+from wmel.contract.perturbation import Delivery, PendingStep, Perturbation
 from wmel.errors import BadInput
-from wmel.perturbations.window import delivered, sensed, struck
+from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step
 from wmel.randomness import Streams
 
 
 @dataclass(frozen=True, init=False)
 class CompositePerturbation:
-    """All of its parts strike at the same step; each lasts for its own window from there."""
+    """All parts begin at the same step. Each lasts for its own window."""
 
     parts: tuple[Perturbation, ...]
 
     def __init__(self, *parts: Perturbation):
         if not parts:
-            raise BadInput("a composite perturbation needs at least one part, got none")
+            raise BadInput("a composite perturbation requires at least one part, got none")
         object.__setattr__(self, "parts", parts)
 
     @property
@@ -44,18 +44,18 @@ class CompositePerturbation:
 
     def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
         for part in self.parts:
-            observations = sensed(part, observations, since, streams)
+            observations = perturb_observations(part, observations, since, streams)
         return observations
 
-    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
+    def strike(self, environment: Environment, pending: PendingStep, streams: Streams) -> PendingStep:
         for part in self.parts:
-            moment = struck(part, environment, moment, streams)
-        return moment
+            pending = perturb_step(part, environment, pending, streams)
+        return pending
 
     def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
         carried = dict(delivery.carried)
         for place, part in enumerate(self.parts):
             own = {name.split(".", 1)[1]: carried[name] for name in carried if name.split(".", 1)[0] == str(place)}
-            delivery = delivered(part, environment, replace(delivery, carried=own))
+            delivery = perturb_actions(part, environment, replace(delivery, carried=own))
             carried |= {f"{place}.{name}": array for name, array in delivery.carried.items()}
         return replace(delivery, carried=carried)

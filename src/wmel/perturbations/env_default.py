@@ -3,29 +3,25 @@
 from dataclasses import dataclass, replace
 
 from wmel.contract.environment import Environment, Perturbable
-from wmel.contract.perturbation import Moment
+from wmel.contract.perturbation import PendingStep
 from wmel.errors import BadInput
-from wmel.parts import able
-from wmel.perturbations.window import Unchanged
+from wmel.kinds import implements
+from wmel.perturbations.window import NoEffect
 from wmel.randomness import Streams
 
 
 @dataclass(frozen=True)
-class EnvPerturbation(Unchanged):
-    """Whatever the environment says can happen to its state."""
+class EnvPerturbation(NoEffect):
+    """Applies the perturbation that the environment defines."""
 
     @property
     def name(self) -> str:
         return "env-default"
 
-    @property
-    def window(self) -> int | None:
-        return 1
-
     def check(self, environment: Environment) -> None:
-        if not able(environment, Perturbable):
-            raise BadInput(f"{environment.spec.name} has no perturbation of its own; choose another than env-default")
+        if not implements(environment, Perturbable):
+            raise BadInput(f"{environment.spec.name} has no perturbation of its own: env-default cannot be used")
 
-    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        assert able(environment, Perturbable)
-        return replace(moment, states=environment.perturb(moment.states, streams))
+    def strike(self, environment: Environment, pending: PendingStep, streams: Streams) -> PendingStep:
+        assert implements(environment, Perturbable)
+        return replace(pending, states=environment.perturb(pending.states, streams))

@@ -1,20 +1,20 @@
-"""observation-noise-S: Gaussian noise on what the policy sees; the world itself is untouched."""
+"""observation-noise-S: Gaussian noise on the observations of the policy. The state does not change."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from wmel.parts import check_settings, refuse_unknown_settings, setting
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.randomness import Streams, normals
 
 
 @refuse_unknown_settings
 @dataclass(frozen=True)
-class ObservationNoise(Unchanged):
-    """Independent noise of deviation sigma on every component at every step of the window."""
+class ObservationNoise(NoEffect):
+    """Independent normal noise on every component at every step of the window."""
 
-    sigma: float = setting(0.1, "deviation of the noise on every component", at_least=0, below=np.inf)
+    sigma: float = setting(0.1, "standard deviation of the noise", at_least=0, below=np.inf)
     window: int | None = setting(None, "steps it lasts; none: to the end of the episode", at_least=1)
 
     def __post_init__(self):

@@ -1,4 +1,4 @@
-"""Perturbations that last for a window of steps, and what one does that changes nothing."""
+"""The window of a perturbation: how its methods are applied only to the rows in it, and a mixin without effect."""
 
 from dataclasses import replace
 
@@ -6,12 +6,17 @@ import numpy as np
 
 from wmel.arrays import put_rows
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Delivery, Moment, Perturbation
+from wmel.contract.perturbation import Delivery, PendingStep, Perturbation
 from wmel.randomness import Streams
+from wmel.renamed import old_names
 
 
-class Unchanged:
-    """The parts of the contract that leave everything as it is, to be mixed into a perturbation."""
+class NoEffect:
+    """A mixin with a window of one step and methods of the perturbation contract that change nothing."""
+
+    @property
+    def window(self) -> int | None:
+        return 1
 
     def check(self, environment: Environment) -> None:
         return None
@@ -22,46 +27,50 @@ class Unchanged:
     def sense(self, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
         return observations
 
-    def strike(self, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-        return moment
+    def strike(self, environment: Environment, pending: PendingStep, streams: Streams) -> PendingStep:
+        return pending
 
     def deliver(self, environment: Environment, delivery: Delivery) -> Delivery:
         return delivery
 
 
-def within(perturbation: Perturbation, since: np.ndarray) -> np.ndarray:
-    """The rows [b] whose steps since the perturbation's step [B] lie in its window; before it they are negative."""
-    lasting = since >= 0 if perturbation.window is None else (since >= 0) & (since < perturbation.window)
-    return np.flatnonzero(lasting)
+def rows_in_window(perturbation: Perturbation, since: np.ndarray) -> np.ndarray:
+    """The rows [b] in the window, given the steps since the perturbation began [B], which are negative before it."""
+    in_window = since >= 0 if perturbation.window is None else (since >= 0) & (since < perturbation.window)
+    return np.flatnonzero(in_window)
 
 
-def sensed(perturbation: Perturbation, observations: np.ndarray, since: np.ndarray, streams: Streams) -> np.ndarray:
-    """Observations [B,O] as the policy will see them."""
-    rows = within(perturbation, since)
+def perturb_observations(
+    perturbation: Perturbation, observations: np.ndarray, since: np.ndarray, streams: Streams
+) -> np.ndarray:
+    """The observations [B,O] that the policy receives."""
+    rows = rows_in_window(perturbation, since)
     if not len(rows):
         return observations
-    seen = observations.astype(np.result_type(observations, np.float32))  # noise on whole numbers is not whole
-    seen[rows] = perturbation.sense(seen[rows], since[rows], streams.rows(rows))
-    return seen
+    perturbed = observations.astype(np.result_type(observations, np.float32))  # integers plus noise are not integers
+    perturbed[rows] = perturbation.sense(perturbed[rows], since[rows], streams.rows(rows))
+    return perturbed
 
 
-def struck(perturbation: Perturbation, environment: Environment, moment: Moment, streams: Streams) -> Moment:
-    """The moment as it goes on; queues are padded to one length."""
-    rows = within(perturbation, moment.since)
+def perturb_step(
+    perturbation: Perturbation, environment: Environment, pending: PendingStep, streams: Streams
+) -> PendingStep:
+    """The pending step after `strike`, with all queues padded to one length."""
+    rows = rows_in_window(perturbation, pending.since)
     if not len(rows):
-        return moment
-    part = perturbation.strike(environment, _rows(moment, rows), streams.rows(rows))
-    room = max(moment.queue.shape[1], part.queue.shape[1])
-    states, lengths = moment.states.copy(), moment.lengths.copy()
+        return pending
+    part = perturbation.strike(environment, _select(pending, rows), streams.rows(rows))
+    room = max(pending.queue.shape[1], part.queue.shape[1])
+    states, lengths = pending.states.copy(), pending.lengths.copy()
     states[rows], lengths[rows] = part.states, part.lengths
-    queue = _padded(moment.queue, room)
-    queue[rows] = _padded(part.queue, room)
-    return replace(moment, states=states, queue=queue, lengths=lengths)
+    queue = _pad(pending.queue, room)
+    queue[rows] = _pad(part.queue, room)
+    return replace(pending, states=states, queue=queue, lengths=lengths)
 
 
-def delivered(perturbation: Perturbation, environment: Environment, delivery: Delivery) -> Delivery:
-    """The actions that arrive."""
-    rows = within(perturbation, delivery.since)
+def perturb_actions(perturbation: Perturbation, environment: Environment, delivery: Delivery) -> Delivery:
+    """The actions that are executed, after `deliver`."""
+    rows = rows_in_window(perturbation, delivery.since)
     if not len(rows):
         return delivery
     carried = {name: array[rows] for name, array in delivery.carried.items()}
@@ -71,17 +80,20 @@ def delivered(perturbation: Perturbation, environment: Environment, delivery: De
     return replace(delivery, actions=actions, carried=put_rows(delivery.carried, rows, part.carried))
 
 
-def _rows(moment: Moment, rows: np.ndarray) -> Moment:
-    return Moment(
-        moment.states[rows],
-        moment.queue[rows],
-        moment.lengths[rows],
-        moment.last_action[rows],
-        moment.since[rows],
+def _select(pending: PendingStep, rows: np.ndarray) -> PendingStep:
+    return PendingStep(
+        pending.states[rows],
+        pending.queue[rows],
+        pending.lengths[rows],
+        pending.last_action[rows],
+        pending.since[rows],
     )
 
 
-def _padded(queue: np.ndarray, room: int) -> np.ndarray:
-    """A copy of the queue [B,K,A] with room for more actions at its end."""
+def _pad(queue: np.ndarray, room: int) -> np.ndarray:
+    """A copy of the queue [B,K,A] with K increased to `room`."""
     count, length, width = queue.shape
     return np.concatenate([queue, np.zeros((count, room - length, width), queue.dtype)], axis=1)
+
+
+__getattr__ = old_names(__name__)

@@ -7,7 +7,7 @@ from wmel.contract.planner import (
     CandidateCosts,
     Candidates,
     Iterations,
-    Knots,
+    KnotCount,
     Plan,
     PlanHorizon,
     PlanningProblem,
@@ -17,8 +17,7 @@ from wmel.contract.planner import (
 )
 from wmel.errors import require
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
-from wmel.planners.search import Knots as Line
-from wmel.planners.search import Refinement, elites
+from wmel.planners.search import Knots, Refinement, elites
 
 
 @accept_old_names(horizon="plan_horizon")
@@ -35,12 +34,12 @@ class CEM:
     min_deviation: float = setting(
         0.0, "smallest deviation of a fit, in halves of the action's range (Box)", at_least=0, at_most=1
     )
-    knots: Knots = None
+    knots: KnotCount = None
     warm_start: WarmStart = None
 
     def __post_init__(self):
         check_settings(self)
-        Line.check(self.knots, self.plan_horizon)
+        Knots.check(self.knots, self.plan_horizon)
         if self.elites is not None:
             require(self.elites <= self.candidates, f"elites must lie in 1..{self.candidates}", self.elites)
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from math import inf
 
-from wmel.arrays import Array, float32, namespace_of
+from wmel.arrays import Array, namespace_of, to_float32
 from wmel.contract.planner import (
     CandidateCosts,
     Candidates,
     Iterations,
-    Knots,
+    KnotCount,
     Plan,
     PlanHorizon,
     PlanningProblem,
@@ -17,8 +17,7 @@ from wmel.contract.planner import (
     WarmStart,
 )
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
-from wmel.planners.search import Knots as Line
-from wmel.planners.search import Refinement
+from wmel.planners.search import Knots, Refinement
 
 
 @accept_old_names(horizon="plan_horizon")
@@ -37,12 +36,12 @@ class MPPI:
         0.25, "how much costlier candidates still count, in deviations of the costs", above=0, below=inf
     )
     smoothing: Smoothing = 0.1
-    knots: Knots = None
+    knots: KnotCount = None
     warm_start: WarmStart = None
 
     def __post_init__(self):
         check_settings(self)
-        Line.check(self.knots, self.plan_horizon)
+        Knots.check(self.knots, self.plan_horizon)
 
     @property
     def evaluations(self) -> int:
@@ -61,5 +60,5 @@ class MPPI:
         spread = xp.sqrt((xp.where(finite, costs - mean, 0) ** 2).sum(1)[:, None] / count)
         lowest = xp.amin(xp.where(finite, costs, xp.inf), axis=1)[:, None]
         scale = self.temperature * xp.where(spread > 0, spread, 1)
-        weights = float32(xp.where(finite, xp.exp((xp.where(finite, lowest, 0) - costs) / scale), 0))
+        weights = to_float32(xp.where(finite, xp.exp((xp.where(finite, lowest, 0) - costs) / scale), 0))
         return candidates, weights / weights.sum(1).clip(1)[:, None]

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from wmel.arrays import as_like
 from wmel.catalog import PRESETS
-from wmel.contract.planner import Candidates, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
-from wmel.contract.planner import Knots as KnotsSetting
+from wmel.contract.planner import Candidates, KnotCount, Plan, PlanHorizon, PlanningProblem, Remainder, WarmStart
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings
 from wmel.planners.search import Knots, cheapest, uniform_actions, with_remainder
 
@@ -18,7 +17,7 @@ class RandomShooting:
 
     plan_horizon: PlanHorizon = 15
     candidates: Candidates = 50
-    knots: KnotsSetting = None
+    knots: KnotCount = None
     warm_start: WarmStart = None
 
     def __post_init__(self):
@@ -44,7 +43,7 @@ TABULAR = PRESETS["tabular-world-model"]["random-shooting"]
 def tabular_world_model(
     plan_horizon: PlanHorizon = TABULAR["plan_horizon"],
     candidates: Candidates = TABULAR["candidates"],
-    knots: KnotsSetting = None,
+    knots: KnotCount = None,
     warm_start: WarmStart = None,
 ) -> RandomShooting:
     """A preset: random shooting as the documents use it on grids."""

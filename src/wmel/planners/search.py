@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, best_first, copied, float32, namespace_of, one_hot, pick, whole
+from wmel.arrays import Array, as_like, copy_array, namespace_of, one_hot, order_by_cost, pick, to_float32, to_int32
 from wmel.contract.environment import Box, Finite, Space
 from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
 from wmel.errors import BadInput
@@ -63,7 +63,7 @@ def with_remainder(drawn: Array, previous: Remainder | None, moments: np.ndarray
     """Draws [B,N,K,A] for K moments of the plan, the first of which follows what is left of the last plan."""
     if previous is None:
         return drawn
-    drawn = copied(drawn)
+    drawn = copy_array(drawn)
     drawn[:, 0] = continued(previous, drawn[:, 0], moments)
     return drawn
 
@@ -80,7 +80,7 @@ def uniform_actions(space: Space, uniforms: Array) -> Array:
     if isinstance(space, Box):
         low, high = as_like(space.low, uniforms), as_like(space.high, uniforms)
         return xp.clip(low + uniforms * (high - low), low, high)
-    return whole(uniforms * space.count)
+    return to_int32(uniforms * space.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ class CategoricalSequences:
     def sample(self, uniforms: Array) -> Array:
         """Uniforms [B,N,H,1] -> candidates [B,N,H,1], by counting the thresholds each number passes."""
         thresholds = self.probabilities.cumsum(-1)
-        chosen = whole(uniforms[..., 0] >= thresholds[:, None, :, 0])
+        chosen = to_int32(uniforms[..., 0] >= thresholds[:, None, :, 0])
         for action in range(1, self.space.count - 1):
             chosen += uniforms[..., 0] >= thresholds[:, None, :, action]
         return chosen[..., None]
@@ -201,8 +201,8 @@ def elites(candidates: Array, outcome: CandidateCosts, count: int) -> tuple[Arra
     Usable ones share a weight of 1; the rest have none, so that a row of unusable costs teaches nothing.
     """
     costs = usable(outcome.costs)
-    order = best_first(costs)[:, :count]
-    counted = float32(namespace_of(costs).isfinite(pick(costs, order)))
+    order = order_by_cost(costs)[:, :count]
+    counted = to_float32(namespace_of(costs).isfinite(pick(costs, order)))
     return pick(candidates, order), counted / counted.sum(1).clip(1)[:, None]
 
 

@@ -9,7 +9,7 @@ from wmel.arrays import Array
 from wmel.contract.environment import Environment, Walkable
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput
-from wmel.parts import able
+from wmel.kinds import implements
 from wmel.randomness import Streams
 
 
@@ -62,7 +62,7 @@ def _toward(away: np.ndarray, moves: np.ndarray) -> np.ndarray:
 
 def greedy(environment: Environment) -> Greedy:
     """The greedy policy of an environment that can be walked."""
-    if not able(environment, Walkable):
+    if not implements(environment, Walkable):
         raise BadInput(
             f"greedy walks worlds that declare moves and a waypoint, and {environment.spec.name} does not; "
             "choose another policy"

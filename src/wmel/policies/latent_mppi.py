@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, best_first, namespace_of, only_values, pick, to_numpy
+from wmel.arrays import Array, as_like, namespace_of, no_grad_unless_required, order_by_cost, pick, to_numpy
 from wmel.contract.environment import Box, Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput
@@ -58,7 +58,7 @@ class LatentMPPI:
         assert memory is not None, "act follows observe"
         count = len(percept)
         latents = self.model.encode(percept.visible_to(self.reads), None)
-        with only_values(latents):
+        with no_grad_unless_required(latents):
             actions, mean = self._planned(latents, memory["mean"], streams)
         shifted = np.concatenate([to_numpy(mean)[:, 1:], np.zeros_like(memory["mean"][:, :1])], axis=1)
         chosen = self.space.nearest(self._unscaled(to_numpy(actions)))
@@ -79,7 +79,7 @@ class LatentMPPI:
             candidates = xp.clip(mean[:, None] + deviation[:, None] * drawn[now], -1, 1)
             candidates = xp.concatenate([own_actions, candidates], axis=1)
             values = self._values(latents, candidates, last[now], critics[now])
-            order = best_first(-values)[:, : self.elites]
+            order = order_by_cost(-values)[:, : self.elites]
             elites, best = pick(candidates, order), pick(values, order)
             weights = xp.exp(self.temperature * (best - best[:, :1]))
             weights = (weights / weights.sum(1)[:, None])[:, :, None, None]

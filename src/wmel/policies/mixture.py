@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wmel import catalog
-from wmel.arrays import Array, copied_memory, take_rows
+from wmel.arrays import Array, copy_memory, take_rows
 from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.errors import BadInput, is_number, require
@@ -57,7 +57,7 @@ class Mixture:
         actions = np.zeros((count, longest, self.actions.width), self.actions.dtype)
         lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int64)
         errors: dict[int, str] = {}
-        kept = copied_memory(memory)
+        kept = copy_memory(memory)
         for place, rows, decision in made:
             for name, array in (decision.memory or {}).items():
                 kept[f"{place}:{name}"][rows] = array
@@ -68,7 +68,7 @@ class Mixture:
 
     def _chosen(self, streams: Streams) -> np.ndarray:
         """Which policy each episode belongs to: [B]"""
-        drawn = Streams(streams.episode_seeds, np.zeros_like(streams.moments)).uniforms("mixture", (1,))[0, :, 0]
+        drawn = Streams(streams.episode_seeds, np.zeros_like(streams.counters)).uniforms("mixture", (1,))[0, :, 0]
         return np.searchsorted(np.cumsum(self.shares)[:-1], drawn, side="right")
 
     def _explored(self, actions: np.ndarray, streams: Streams) -> np.ndarray:

@@ -6,27 +6,27 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, join_rows, namespace_of, near, pick, take_rows, to_numpy
+from wmel.arrays import Array, as_like, join_rows, namespace_of, pick, take_rows, to_numpy, to_numpy_if_on_cpu
 from wmel.catalog import PLANNERS, build_objective, describe_objective
 from wmel.contract.environment import Environment, EnvironmentSpec
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.planner import Plan, Planner, PlanningProblem, Remainder
 from wmel.contract.policy import Decision, Percept, Policy
-from wmel.contract.world_model import RewardsItself, WorldModel
+from wmel.contract.world_model import HasReward, WorldModel
 from wmel.errors import (
     BadDecision,
     BadInput,
     BadModel,
     NoFiniteCandidate,
-    described,
-    place_of_code,
+    describe_error,
+    locate_code,
     require,
     require_whole,
 )
+from wmel.kinds import implements
 from wmel.models.callable_model import adapted_model
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
-from wmel.parts import able
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
@@ -36,7 +36,7 @@ def make_plan(planner: Planner, problem: PlanningProblem, previous: Remainder | 
     """The plan of a planner; anything else that it returns is refused."""
     plan = planner.plan(problem, previous)
     if not isinstance(plan, Plan):
-        place = place_of_code(type(planner).plan)
+        place = locate_code(type(planner).plan)
         raise BadDecision(f"plan of {type(planner).__name__} must return a Plan, got a {type(plan).__name__}{place}")
     return plan
 
@@ -53,7 +53,7 @@ def planned_decision(
         lengths if execute is None else lengths.clip(max=execute),
         memory,
         np.full(len(plan.costs), planner.evaluations * horizon),
-        {int(row): described(reason) for row in unplanned},
+        {int(row): describe_error(reason) for row in unplanned},
     )
 
 
@@ -72,7 +72,7 @@ class ModelPredictive:
     def __post_init__(self):
         if self.execute is not None:
             require_whole(self.execute, "execute")
-        if isinstance(self.objective, ModelReward) and not able(self.model, RewardsItself):
+        if isinstance(self.objective, ModelReward) and not implements(self.model, HasReward):
             raise BadInput(f"{self.model.spec.name} has no reward of its own, as objective model-reward needs")
         if self.planner.warm_start and self.execute is None:
             raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")
@@ -113,8 +113,8 @@ class ModelPredictive:
         if memory is None:
             actions = self.environment.actions
             blank = np.zeros((len(percept), self.planner.plan_horizon, actions.width), actions.dtype)
-            nothing = as_like(np.zeros(len(percept), np.int64), near(latents))
-            memory = {"plan": as_like(blank, near(latents)), "planned": nothing, "made_with": nothing}
+            nothing = as_like(np.zeros(len(percept), np.int64), to_numpy_if_on_cpu(latents))
+            memory = {"plan": as_like(blank, to_numpy_if_on_cpu(latents)), "planned": nothing, "made_with": nothing}
         return {**memory, "latents": latents}
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
@@ -138,7 +138,7 @@ class ModelPredictive:
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
         remainder = self._remainder(percept, memory) if self.is_warm else None
-        problem = PlanningProblem(cost, actions, streams, horizon, like=near(latents))
+        problem = PlanningProblem(cost, actions, streams, horizon, like=to_numpy_if_on_cpu(latents))
         plan = make_plan(self.planner, problem, remainder)
         if self.is_warm:
             memory = {**memory, **self._carried(plan, fewest)}

@@ -9,10 +9,11 @@ import numpy as np
 from wmel.arrays import Array
 from wmel.contract.environment import Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.world_model import ActsItself
+from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadDecision, BadInput
+from wmel.kinds import implements
 from wmel.models.callable_model import adapted_model
-from wmel.parts import Meaning, able
+from wmel.parts import Meaning
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.randomness import Streams
@@ -81,7 +82,7 @@ def native(
     """The policy of an object with the four methods, or the planner of a model with a policy of its own."""
     if model is None:
         raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
-    if able(model, ActsItself):
+    if implements(model, HasPolicy):
         if not 0 <= from_policy < candidates or elites > candidates:
             raise BadInput(
                 f"of {candidates} candidates {elites} cannot be elites and {from_policy} the policy's own: give fewer"

@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, only_values, to_numpy
+from wmel.arrays import Array, no_grad_unless_required, to_numpy
 from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept
-from wmel.contract.world_model import ActsItself
+from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadInput
+from wmel.kinds import implements
 from wmel.models.callable_model import adapted_model
-from wmel.parts import able
 from wmel.policies.latent_mppi import actions_in_numbers
 from wmel.randomness import Streams
 
@@ -36,7 +36,7 @@ class Prior:
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         count = len(percept)
         latents = self.model.encode(percept.visible_to(self.reads), None)
-        with only_values(latents):
+        with no_grad_unless_required(latents):
             values = to_numpy(self.model.policy(latents, None))
         chosen = self.space.nearest(values)
         return Decision(chosen[:, None], np.ones(count, np.int64), None, np.zeros(count, np.int64))
@@ -47,7 +47,7 @@ def prior(environment: Environment, model: Any = None) -> Prior:
     if model is None:
         raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model FOLDER")
     way, adapted = adapted_model(model)
-    if not able(adapted, ActsItself):
+    if not implements(adapted, HasPolicy):
         name = adapted.spec.name if way == "batched" else type(adapted).__name__
         raise BadInput(f"{name} has no policy of its own, as prior needs; a tdmpc2 has one")
     return Prior(actions_in_numbers(environment, adapted), adapted)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wmel.analysis.verdict import Label
+from wmel.analysis.verdict import RHO, Label
 from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
-from wmel.reports.words import part_name
+from wmel.reports.words import count_words, listed_words, part_name
 
 ALPHA = 0.05
 LISTED = 4  # more models than this are counted, not named
@@ -50,6 +50,7 @@ class JudgedGap:
     entry: CPGEntry
     adjusted: float | None = None  # Holm's mid-p; None: it was not adjusted
     comparisons: int = 1
+    acts_by: str | None = None  # policy of the model's own; None: it is planned with as the oracle is
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -64,14 +65,19 @@ class JudgedGap:
 
     @property
     def advice(self) -> Advice:
-        label = self.entry.verdict
-        if label == Label.PLANNER_BOTTLENECK or (_is_open(label) and self.entry.oracle_success_rate == 0):
+        label, oracle = self.entry.verdict, self.entry.oracle_success_rate
+        if self._oracle_fails:
             return Advice.BLIND
-        if _is_open(label) or self.may_be_chance:
+        if label not in (*DIRECTIONS, *EQUALITIES) or self.may_be_chance:
             return Advice.UNKNOWN
         if label == Label.MODEL_BOTTLENECK:
             return Advice.NO
-        return Advice.WEAK if label in (Label.LEARNED_OUTPERFORMS, Label.EQUIVALENT) else Advice.YES
+        return Advice.WEAK if label == Label.LEARNED_OUTPERFORMS or oracle < 1 - RHO else Advice.YES
+
+    @property
+    def name(self) -> str:
+        """The model, and its own policy where it acts by that: the gap is then of model and planner together."""
+        return self.model if self.acts_by is None else f"{self.model} (acting by its own policy, {self.acts_by})"
 
     @property
     def sentence(self) -> str:
@@ -80,10 +86,11 @@ class JudgedGap:
         if self.advice is Advice.BLIND:
             found = self._failing
         else:
-            weak = self.advice is Advice.WEAK
-            reference = "the same planner on the true dynamics gives" if weak else "the true dynamics give"
+            same = self.advice is Advice.WEAK and self.acts_by is None
+            reference = "the same planner on the true dynamics gives" if same else "the true dynamics give"
             rates = f"succeeds in {entry.learned_success_rate:.2f} of episodes where {reference}"
-            found = f"{self.model} {rates} {entry.oracle_success_rate:.2f} ({self._measured}{self._corrected})"
+            corrected = f", which {self.correction}" if self.correction else ""
+            found = f"{self.name} {rates} {entry.oracle_success_rate:.2f} ({self._measured}{corrected})"
         return f"{self.advice}: {'; '.join([where + found, *self.remarks])}."
 
     @property
@@ -107,39 +114,56 @@ class JudgedGap:
     @property
     def correction(self) -> str:
         """Whether a difference survives the correction for all comparisons; nothing where that is no question."""
-        if self.entry.verdict not in DIRECTIONS or self.adjusted is None or self.comparisons == 1:
+        if self.entry.verdict not in DIRECTIONS or self.comparisons == 1:
             return ""
+        if self.adjusted is None:
+            return f"is not corrected for {self.comparisons} comparisons"
         holds = "does not hold" if self.may_be_chance else "holds"
         return f"{holds} after correction for {self.comparisons} comparisons"
 
     @property
+    def notes(self) -> list[str]:
+        """The remarks and the correction, as sentences of their own."""
+        notes = [f"{one[:1].upper()}{one[1:]}." for one in self.remarks]
+        if not self.correction:
+            return notes
+        adjusted = f" (mid-p {self.adjusted:.2g})" if self.may_be_chance else ""
+        return [*notes, f"The difference {self.correction}{adjusted}."]
+
+    @property
+    def _oracle_fails(self) -> bool:
+        """Whether the planner fails on the true dynamics, so that nothing is seen of the model."""
+        label, rate = self.entry.verdict, self.entry.oracle_success_rate
+        if label in (Label.INCONCLUSIVE, Label.INCONCLUSIVE_FUTILE):
+            return rate == 0
+        return label == Label.PLANNER_BOTTLENECK or (label in EQUALITIES and rate <= RHO)
+
+    @property
     def _failing(self) -> str:
         entry = self.entry
-        rate = f"{entry.oracle_success_rate:.2f} of {entry.n_episodes_oracle} episodes"
+        rate = f"{entry.oracle_success_rate:.2f} of {count_words(entry.n_episodes_oracle, 'episode')}"
         return f"planning succeeds in {rate} even on the true dynamics"
 
     @property
     def _measured(self) -> str:
         """How many episodes, and the gap."""
-        entry = self.entry
-        return f"{self._episodes}; gap {entry.gap:+.2f} [{entry.gap_ci_low:+.2f}, {entry.gap_ci_high:+.2f}]"
-
-    @property
-    def _corrected(self) -> str:
-        return f", which {self.correction}" if self.correction else ""
+        gap, low, high = map(_signed, (self.entry.gap, self.entry.gap_ci_low, self.entry.gap_ci_high))
+        return f"{self._episodes}; gap {gap} [{low}, {high}]"
 
     @property
     def _episodes(self) -> str:
         entry = self.entry
         if entry.n_episodes_oracle != entry.n_episodes_learned:
             return f"{entry.n_episodes_oracle} and {entry.n_episodes_learned} episodes"
-        return f"{entry.n_episodes_learned} {'pairs' if entry.oracle_only is not None else 'episodes per arm'}"
+        if entry.oracle_only is not None:
+            return count_words(entry.n_episodes_learned, "pair")
+        return f"{count_words(entry.n_episodes_learned, 'episode')} per arm"
 
     @property
     def _why_unknown(self) -> str:
         label, wanted = self.entry.verdict, self.verdict.n_that_decides
         if label == Label.INCONCLUSIVE_ERRORS:
-            return f"too much depends on {self.entry.errors} episodes that broke"
+            return f"too much depends on {count_words(self.entry.errors, 'episode')} that broke"
         if label == Label.INCONCLUSIVE_FUTILE:
             return "the run stopped because more pairs would hardly decide"
         if label in DIRECTIONS or wanted is None:
@@ -156,21 +180,22 @@ def answer_of_gaps(gaps: Sequence[JudgedGap], shared: str = "") -> str:
         return gaps[0].sentence
     by_model: dict[str, list[JudgedGap]] = {}
     for gap in gaps:
-        by_model.setdefault(gap.model, []).append(gap)
+        by_model.setdefault(gap.name, []).append(gap)
     if len(by_model) > LISTED:
         text = f"the {len(by_model)} models {_counted(gaps, 'comparison')}"
     elif len({gap.advice for gap in gaps}) == 1 and len({len(own) for own in by_model.values()}) == 1:
         settings = len(gaps) // len(by_model)
-        text = f"{_listed(list(by_model))} {_clause(gaps, settings, settings, 'setting')}"
+        text = f"{listed_words(list(by_model))} {_clause(gaps, settings, settings, 'setting')}"
     else:
         text = "; ".join(f"{model} {_counted(own, 'setting')}" for model, own in by_model.items())
     return f"{_reconciled(gaps)}: {f'{shared}, ' if shared else ''}{text}."
 
 
 def place_of(setting: Metadata, acts_by: str | None = None) -> str:
-    """Where a gap was measured, as part of a sentence."""
-    planner = "" if setting.planner is None else f", planned with {part_name(setting.planner)}"
-    return f"on {setting.env}{planner if acts_by is None else f', acting by its own policy ({acts_by})'}"
+    """Where a gap was measured, as part of a sentence; a model that acts by a policy of its own is not planned with."""
+    if setting.planner is None or acts_by is not None:
+        return f"on {setting.env}"
+    return f"on {setting.env}, planned with {part_name(setting.planner)}"
 
 
 def success_words(gaps: Sequence[JudgedGap]) -> str:
@@ -194,7 +219,7 @@ def _counted(gaps: Sequence[JudgedGap], noun: str) -> str:
     for gap in gaps:
         by_advice.setdefault(gap.advice, []).append(gap)
     groups = sorted(by_advice.items(), key=lambda one: -len(one[1]))
-    return _listed([_clause(found, len(found), len(gaps), noun) for _, found in groups])
+    return listed_words([_clause(found, len(found), len(gaps), noun) for _, found in groups])
 
 
 def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str) -> str:
@@ -213,14 +238,11 @@ def _share(advice: Advice, count: int, total: int, noun: str) -> str:
     return f" in {alike[total > 2]} {total} {noun}s"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def _range(values: Sequence[float]) -> str:
     low, high = (f"{end(values):.2f}" for end in (min, max))
     return low if low == high else f"{low} to {high}"
 
 
-def _is_open(label: str) -> bool:
-    return label.startswith("INCONCLUSIVE")
+def _signed(value: float) -> str:
+    """Two digits, or the first where a number that is not 0 would read as 0."""
+    return f"{value:+.1g}" if 1e-9 < abs(value) < 0.005 else f"{value:+.2f}"

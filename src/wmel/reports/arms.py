@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.cells import metric_bounds, metric_cell
-from wmel.reports.document import Table, TableCell, TableColumn
+from wmel.reports.document import Section, Table, TableCell, TableColumn
 from wmel.reports.json_envelope import CoverageEntry, ScorecardEntry
 
 COSTS = {
@@ -37,7 +37,7 @@ def arms_table(
     rows = tuple(
         (
             TableCell(arm),
-            *(TableCell(label_words(own.get(arm, {}).get(label, ""))) for label in labels),
+            *(TableCell(label_text(own.get(arm, {}).get(label, ""))) for label in labels),
             metric_cell(card, "success_rate"),
             metric_bounds(card, "success_rate"),
             *(metric_cell(card, name, digits) for name, digits in measured.values()),
@@ -48,8 +48,15 @@ def arms_table(
     return Table(caption, columns, rows)
 
 
+def coverage_section(coverage: Mapping[str, CoverageEntry | None]) -> Section:
+    """Where the states that each arm visited lie along the axis to be covered; empty where there is none."""
+    known = {name: one for name, one in coverage.items() if one is not None}
+    axis = next((one.axis for one in known.values()), "")
+    return Section(f"Visited states: {axis}", [coverage_table(known)])
+
+
 def coverage_table(coverage: Mapping[str, CoverageEntry]) -> Table:
-    """Where the states that each arm visited lie along the axis to be covered."""
+    """The same as a table alone."""
     axis = next((one.axis for one in coverage.values()), "")
     columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
     rows = tuple(

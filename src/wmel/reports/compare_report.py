@@ -3,18 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.compare import LEVEL
+from wmel.reports.cells import undefined
 from wmel.reports.compare_envelope import ComparisonRecord, DeltaEntry, UnmatchedEntry
 from wmel.reports.document import Document, Points, Section, Table, TableCell, TableColumn, Text
 from wmel.reports.entries import estimate_from
-from wmel.reports.words import bounds, stamp_words
+from wmel.reports.words import bounds, count_words, listed_words, stamp_words
 
+LISTED = 4  # more tasks than this are counted, not named
+LOWER, HIGHER, SAME, UNJUDGED = OUTCOMES = ("lower", "higher", "not shown to differ", "not judged by success")
 NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "mid-p", "Holm", "return B - A")
 
 
 def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Document:
     """A table, then a line for each task and for what could not be compared; `notes` are added to the lines."""
     columns = (TableColumn("task", False), *map(TableColumn, NUMBERS))
-    table = Table("Success of A and B", columns, tuple(map(_row, record.tasks)))
+    table = Table("Success of A and B", columns, tuple(map(_row, record.tasks))).without_empty_columns
     tasks = [line for one in record.tasks for line in _task_lines(one)]
     left = [f"{task}: not compared: {reason}" for task, reason in record.refused.items()]
     for side, names in {"A": record.only_in_a, "B": record.only_in_b}.items():
@@ -29,31 +32,50 @@ def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Doc
 
 
 def compare_answer(record: ComparisonRecord) -> str:
-    """How many tasks got better and worse, in a sentence."""
-    shown = [one for one in record.tasks if one.mid_p_holm is not None and one.mid_p_holm <= LEVEL]
-    lower = sum((one.success_delta.value or 0) < 0 for one in shown)
+    """In which tasks success is shown to be lower or higher, and how many were not compared, in a sentence."""
+    alone = {"only in A": record.only_in_a, "only in B": record.only_in_b, "refused": record.refused}
+    counts = [f"{len(names)} {where}" for where, names in alone.items() if names]
+    left = f"; not compared: {', '.join(counts)}" if counts else ""
     if len(record.tasks) == 1:
-        return f"{record.tasks[0].task}: {_in_words(record.tasks[0])}."
-    counts = f"{lower} lower, {len(shown) - lower} higher, {len(record.tasks) - len(shown)} not shown to differ"
-    return f"Success of B against A over {len(record.tasks)} tasks: {counts}."
+        return f"{record.tasks[0].task}: {_in_words(record.tasks[0])}{left}."
+    found: dict[str, list[str]] = {name: [] for name in OUTCOMES}
+    for one in record.tasks:
+        found[_outcome(one)].append(one.task)
+    shown = ", ".join(
+        f"{len(tasks)} {name}{f' ({listed_words(tasks, LISTED)})' if tasks else ''}"
+        for name, tasks in found.items()
+        if tasks or name != UNJUDGED
+    )
+    return f"Success of B against A over {len(record.tasks)} tasks: {shown}{left}."
+
+
+def _outcome(one: DeltaEntry) -> str:
+    """One of OUTCOMES: in which direction success is shown to differ."""
+    if one.mid_p_holm is None or one.outcomes is None:
+        return UNJUDGED
+    if one.mid_p_holm > LEVEL:
+        return SAME
+    return LOWER if one.outcomes.only_b < one.outcomes.only_a else HIGHER
 
 
 def _row(one: DeltaEntry) -> tuple[TableCell, ...]:
-    def cell(value: float | None, form: str = ".3f") -> TableCell:
-        return TableCell("n/a" if value is None else format(value, form), value=value)
+    success, back = estimate_from(one.success_delta), estimate_from(one.return_delta)
 
-    alone = ("n/a", "n/a") if one.outcomes is None else (str(one.outcomes.only_a), str(one.outcomes.only_b))
+    def cell(value: float | None, form: str = ".3f", reason: str = success.reason) -> TableCell:
+        return undefined(reason) if value is None else TableCell(format(value, form), value=value)
+
+    counts = (None, None) if one.outcomes is None else (one.outcomes.only_a, one.outcomes.only_b)
     return (
         TableCell(one.task),
         cell(one.success_rate_a),
         cell(one.success_rate_b),
-        cell(one.success_delta.value, "+.3f"),
-        TableCell(bounds(estimate_from(one.success_delta))),
+        cell(success.value, "+.3f"),
+        undefined(success.reason) if success.low is None else TableCell(bounds(success)),
         TableCell(str(one.pairs), value=one.pairs),
-        *map(TableCell, alone),
+        *(cell(count, "d") for count in counts),
         cell(one.mid_p, ".2g"),
         cell(one.mid_p_holm, ".2g"),
-        cell(one.return_delta.value, "+.1f"),
+        cell(back.value, "+.1f", back.reason),
     )
 
 
@@ -66,13 +88,14 @@ def _task_lines(one: DeltaEntry) -> Iterator[str]:
 
 
 def _in_words(one: DeltaEntry) -> str:
-    delta, p_value, counts, back = one.success_delta.value, one.mid_p_holm, one.outcomes, one.return_delta
-    if delta is None or p_value is None or counts is None:
-        words = f"success is not compared: {one.success_delta.reason}"
-    elif p_value > LEVEL:
-        words = f"no difference of success is shown on {one.pairs} pairs"
-    else:
-        words = f"B succeeds {'less' if delta < 0 else 'more'} often than A, by {abs(delta):.3f} on {one.pairs} pairs"
+    back = one.return_delta
+    rates = f"{count_words(one.pairs, 'pair')} (A {one.success_rate_a or 0:.3f}, B {one.success_rate_b or 0:.3f})"
+    words = {
+        LOWER: f"B succeeds less often than A on {rates}",
+        HIGHER: f"B succeeds more often than A on {rates}",
+        SAME: f"no difference of success is shown on {rates}",
+        UNJUDGED: f"success is not compared: {one.success_delta.reason}",
+    }[_outcome(one)]
     if back.value is not None:
         words += f"; return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})"
     if one.errors_a or one.errors_b:

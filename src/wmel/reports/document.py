@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wmel.errors import needing
+from wmel.errors import requires_package
 from wmel.parts import import_object
 
 NAMED = 4  # more rows than this are counted in a note, not named
@@ -100,11 +100,12 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure by plotly, computed when a page shows it; `place` is its id there."""
+    """A figure by plotly, computed when a page shows it; `place` is its id there, the legend stands above it."""
 
     place: str
     title: str
     make: Callable[[], Any]
+    legend: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def text_of(words: str) -> list[Text]:
 
 def plotly_needed() -> AbstractContextManager[None]:
     """Where files that draw are imported: without plotly the extra to install is named."""
-    return needing("plotly", "the HTML report needs plotly: install wmel[report]")
+    return requires_package("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
 def figure_of(place: str, *given: Any) -> Callable[[], Any]:

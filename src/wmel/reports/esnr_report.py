@@ -7,9 +7,10 @@ from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, figure_of
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.words import short, stamp_words
+from wmel.reports.words import listed_words, short, stamp_words
 
 FEW_SAMPLES = 32
+LISTED = 4  # more readings than this are counted, not named
 MUCH = 0.01  # shares below this are not worth a sentence
 NAMES = {
     "fog": "first-order gradients (fog)",
@@ -39,13 +40,27 @@ def esnr_document(record: EsnrRecord) -> Document:
 
 
 def esnr_answer(record: EsnrRecord) -> str:
-    """Which gradients carry a signal, in a sentence; an interval that holds 0 shows none."""
-    shown = [one for one in record.readings if one.esnr.low is not None and one.esnr.low > 0]
+    """Which gradients through the models carry the most signal and where they point; the oracle's where it is alone."""
+    rows = [one for one in record.readings if one.model != ORACLE] or record.readings
+    measured = [one for one in rows if one.esnr_per_rollout.low is not None]
+    shown = [one for one in measured if (one.esnr_per_rollout.low or 0) > 0]
+    if not measured:
+        return "Whether gradients carry any signal is unknown: no reading has an interval."
     if not shown:
         return "No estimator is shown to carry any signal through these models: no interval lies above 0."
     best = max(shown, key=lambda one: one.esnr_per_rollout.value or 0)
-    value = f"ESNR {best.esnr_per_rollout.value or 0:.3g} per imagined rollout"
-    return f"{best.method} through {best.model} carries the most signal shown ({value})."
+    others = [one for one in measured if one is not best]
+    close = [f"{one.method} through {one.model}" for one in others if _overlaps(one, best)]
+    rank = "the most signal" if others and not close else "a signal"
+    found = f"{rank} (ESNR {with_interval(best.esnr_per_rollout).text} per imagined rollout)"
+    equals = f", not told apart from {listed_words(close, LISTED)}" if close else ""
+    points = next(iter(_direction_words(best)), "whether its gradients point the right way was not measured")
+    return f"{best.method} through {best.model} carries {found}{equals}; {points}."
+
+
+def _overlaps(one: EsnrEntry, best: EsnrEntry) -> bool:
+    """Whether the intervals of two ratios do not tell them apart."""
+    return (one.esnr_per_rollout.high or 0) >= (best.esnr_per_rollout.low or 0)
 
 
 def _figure(name: str, title: str, record: EsnrRecord) -> Figure:
@@ -114,7 +129,7 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
     if len(ranked) == 1:
         return f"only {ranked[0].method} has a ratio ({numbers} per rollout)"
     first, *others = ranked
-    close = [one for one in others if (one.esnr_per_rollout.high or 0) >= (first.esnr_per_rollout.low or 0)]
+    close = [one for one in others if _overlaps(one, first)]
     if not close:
         return f"{_name(first)} carry the most usable signal per imagined rollout ({numbers})"
     names = ", ".join(one.method for one in close)

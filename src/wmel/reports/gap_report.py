@@ -1,13 +1,14 @@
 """The report of a comparison: the answer, each gap, the arms, where states were visited, and further numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from wmel.reports.answers import PAPER, JudgedGap, answer_of_gaps, place_of
-from wmel.reports.arms import arms_table, coverage_table
+from wmel.reports.arms import arms_table, coverage_section
 from wmel.reports.document import Document, Figure, ListItem, Points, Section, Text, figure_of
 from wmel.reports.entries import estimate_from
-from wmel.reports.json_envelope import CoverageEntry, CPGEntry, CPGRecord
+from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.words import bounds, describe_setting, number, stamp_words
+from wmel.stats.paired import holm
 
 
 def gap_document(record: CPGRecord) -> Document:
@@ -20,19 +21,12 @@ def gap_document(record: CPGRecord) -> Document:
         shared.append(Text(f"Pairs were added until each gap was decided, at most {record.max_episodes}.", True))
     arms = arms_table("Arms", record.scorecards, setting.metrics).without_empty_columns
     gaps = judged_gaps(record)
-    points = [
-        ListItem(
-            " ".join([gap.short_sentence, *(f"{one[:1].upper()}{one[1:]}." for one in gap.remarks)]),
-            gap.model,
-            gap.entry.verdict,
-        )
-        for gap in gaps
-    ]
+    points = [ListItem(" ".join([gap.short_sentence, *gap.notes]), gap.model, gap.entry.verdict) for gap in gaps]
     numbers = [Section(gap.model, [Points.of(list(_numbers(gap.entry)))]) for gap in gaps]
     sections = [
         Section("Gaps", [Points(points)] if len(points) > 1 else []),
         Section("Arms", [arms, Figure("arms", "Success of each arm", figure_of("figures:arms_figure", record))]),
-        Section("Visited states", _coverage(record.coverage)),
+        coverage_section(record.coverage),
         *numbers,
     ]
     title = f"Counterfactual planning gap in {record.environment}"
@@ -47,8 +41,11 @@ def gap_answer(record: CPGRecord) -> str:
 
 
 def judged_gaps(record: CPGRecord) -> list[JudgedGap]:
-    """The gap of each model."""
-    return [JudgedGap(model, place_of(record.setting), entry) for model, entry in record.cpgs.items()]
+    """The gap of each model, corrected for all models; nothing is corrected where runs could stop early."""
+    p_values = {model: one.mid_p.value for model, one in record.cpgs.items() if one.mid_p.value is not None}
+    adjusted = dict(zip(p_values, map(float, holm(list(p_values.values()))), strict=True)) if p_values else {}
+    count, where = len(p_values) or len(record.cpgs), place_of(record.setting)
+    return [JudgedGap(model, where, one, adjusted.get(model), count) for model, one in record.cpgs.items()]
 
 
 def _numbers(entry: CPGEntry) -> Iterator[str]:
@@ -68,8 +65,3 @@ def _numbers(entry: CPGEntry) -> Iterator[str]:
     yield f"failures of the model's arm: {split}"
     if back.is_defined:
         yield f"return gap {number(back, 1)} {bounds(back, 1)} ({back.method})"
-
-
-def _coverage(coverage: Mapping[str, CoverageEntry | None]) -> list:
-    found = {name: one for name, one in coverage.items() if one is not None}
-    return [coverage_table(found)] if found else []

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from html import escape
 
@@ -30,7 +29,8 @@ def render_html(document: Document) -> str:
     shared = "".join(map(_text, document.shared))
     answer = f'<p class="answer">{escape(document.answer)}</p>'
     header = f"<header><h1>{escape(document.title)}</h1>{answer}{shared}</header>"
-    body = "".join(_section(section) for section in document.sections if not section.is_empty)
+    sections = [section for section in document.sections if not section.is_empty]
+    body = "".join(_section(section, f"section-{number}") for number, section in enumerate(sections, 1))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{_policy(scripts)}'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(document.title)}</title>'
@@ -40,9 +40,9 @@ def render_html(document: Document) -> str:
     )
 
 
-def _section(section: Section, level: int = 2) -> str:
-    place = _place_of(section.title)
-    content = "".join(_block(block, level + 1) for block in section.blocks)
+def _section(section: Section, place: str, level: int = 2) -> str:
+    """A heading and its blocks; `place` is the id of the heading."""
+    content = "".join(_block(block, f"{place}-{number}", level + 1) for number, block in enumerate(section.blocks, 1))
     if any(isinstance(block, Figure) for block in section.blocks):
         content += NO_SCRIPT
     if section.is_folded:
@@ -51,7 +51,7 @@ def _section(section: Section, level: int = 2) -> str:
     return f'<section aria-labelledby="{place}">{heading}{content}</section>\n'
 
 
-def _block(block: Block, level: int) -> str:
+def _block(block: Block, place: str, level: int) -> str:
     if isinstance(block, Text):
         return _text(block)
     if isinstance(block, Points):
@@ -60,7 +60,7 @@ def _block(block: Block, level: int) -> str:
         return _table(block)
     if isinstance(block, Figure):
         return _figure(block)
-    return "" if block.is_empty else _section(block, level)
+    return "" if block.is_empty else _section(block, place, level)
 
 
 def _text(text: Text) -> str:
@@ -109,13 +109,14 @@ def _notes(notes: Sequence[str]) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    """A place for the figure, and its data."""
+    """The legend, a place for the figure, and its data."""
     with plotly_needed():
         from wmel.reports.plotly_script import as_json
 
         data = as_json(figure.make())
+    legend = _text(Text(figure.legend, is_quiet=True)) if figure.legend else ""
     return (
-        f'<div class="figure" id="{figure.place}" role="img" aria-label="{escape(figure.title)}"></div>'
+        f'{legend}<div class="figure" id="{figure.place}" role="img" aria-label="{escape(figure.title)}"></div>'
         f'<script type="application/json" data-figure="{figure.place}">{data}</script>'
     )
 
@@ -132,11 +133,6 @@ def _policy(scripts: list[str]) -> str:
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     rules = f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
     return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
-
-
-def _place_of(title: str) -> str:
-    """The id of a heading."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
 
 
 def _side(column: TableColumn) -> str:

@@ -8,7 +8,12 @@ from wmel.analysis.scorecard import Scorecard
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Table, Text
 from wmel.reports.words import bounds, horizon_note, number
 
-SPECIAL = re.compile(r"[\\`|*]|<(?=[A-Za-z/!?])|__")  # what would end a cell, or turn into markup
+SPECIAL = (
+    re.compile(  # what would end a cell, or turn into markup: code, emphasis, HTML, entities, links, a heading's end
+        r"[\\`|*~]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|(?<= )#(?=#*$)"
+    )
+)
+BLOCK = re.compile(r"^(\d*)([#+-](?=[# -]|$)|>|(?<=\d)[.)](?= |$))")  # a heading, a list, a rule or a quotation
 
 
 def render_markdown(document: Document) -> str:
@@ -21,7 +26,7 @@ def render_markdown(document: Document) -> str:
 
 def plain(text: str) -> str:
     """The text on one line, as written: nothing in it is markup."""
-    return SPECIAL.sub(lambda found: "".join(f"\\{character}" for character in found.group()), " ".join(text.split()))
+    return BLOCK.sub(r"\1\\\2", SPECIAL.sub(r"\\\g<0>", " ".join(text.split())))
 
 
 def to_markdown_scorecard(card: Scorecard) -> str:
@@ -84,8 +89,8 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _point(point: ListItem) -> str:
-    head = " ".join(plain(word) for word in (point.name, point.label) if word)
-    return f"{head}: {plain(point.words)}" if head else plain(point.words)
+    head = " ".join(word for word in (point.name, point.label) if word)
+    return plain(f"{head}: {point.words}" if head else point.words)
 
 
 def _table(table: Table) -> Iterator[str]:

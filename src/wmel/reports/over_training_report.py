@@ -13,7 +13,7 @@ from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrEntry
 from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead
 from wmel.reports.over_training_record import over_training_record
-from wmel.reports.words import short, stamp_words
+from wmel.reports.words import count_words, short, stamp_words
 
 LEGEND = (
     "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "
@@ -24,7 +24,7 @@ LEGEND = (
 def over_training_document(trainings: Sequence[TrainingReadings]) -> Document:
     """The whole report."""
     curves = [
-        Section(f"ESNR by {method} over training", [Text(LEGEND, True), *_figures(trainings, method)], is_detail=True)
+        Section(f"ESNR by {method} over training", _figures(trainings, method), is_detail=True)
         for method in trainings[0].methods
     ]
     sections = [
@@ -44,7 +44,7 @@ def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]
     def made(name: str) -> Callable[[], Any]:
         return figure_of(f"over_training_figures:{name}", trainings, method)
 
-    found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"))]
+    found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"), LEGEND)]
     if any(entry.alignment is not None for one in trainings for entry in one.entries(method)):
         aligned = f"Alignment by {method} with the true gradients"
         found.append(Figure(f"alignments-{method}", aligned, made("alignments_figure")))
@@ -109,7 +109,9 @@ def answer_words(trainings: Sequence[TrainingReadings]) -> str:
     counts = []
     for method in trainings[0].methods:
         shapes = [u_shape(one.curve(method)).shape for one in trainings]
-        counts.append(f"{sum(shape is CurveShape.U for shape in shapes)} of {len(shapes)} by {method}")
+        few = shapes.count(CurveShape.TOO_FEW)
+        unknown = f" ({few} with too few checkpoints to tell)" if few else ""
+        counts.append(f"{shapes.count(CurveShape.U)} of {count_words(len(shapes), 'run')} by {method}{unknown}")
     environment = next(iter(trainings[0].records.values())).environment
     return f"ESNR falls and rises again over training in {environment} in {', '.join(counts)}."
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
 from wmel.errors import BadRecord
 from wmel.files import write_atomically
+from wmel.machine import wmel_version
 from wmel.reports.any_record import RECORD, AnyRecord
 from wmel.reports.entries import (
     agree,
@@ -293,6 +293,6 @@ def stamp() -> dict[str, Any]:
     """Who wrote a record, and when."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "wmel_version": version("wmel"),
+        "wmel_version": wmel_version(),
         "generated_at": datetime.now(UTC).replace(microsecond=0),
     }

@@ -1,10 +1,10 @@
 """The report of a run: its scorecard, and where states were visited."""
 
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.arms import coverage_table
+from wmel.reports.arms import coverage_section
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
 from wmel.reports.json_envelope import RunRecord
-from wmel.reports.words import bounds, describe_setting, number, stamp_words
+from wmel.reports.words import bounds, count_words, describe_setting, number, stamp_words
 
 NEEDS_REWARDS = ("average_return",)
 NEEDS_PERTURBATION = ("perturbation_recovery_rate", "perturbation_recovery_ratio")
@@ -31,12 +31,11 @@ def run_document(record: RunRecord, card: Scorecard) -> Document:
     )
     titles = ("value", "95% interval", "n")
     columns = (TableColumn("metric", False), *map(TableColumn, titles), TableColumn("note", False))
-    covered = [] if record.coverage is None else [coverage_table({metadata.policy: record.coverage})]
     setting = describe_setting(metadata, f"{metadata.episodes} of at most {metadata.horizon} steps")
     sections = [
         Section("Scorecard", [Table(f"Scorecard of {metadata.policy}", columns, rows)]),
         Section("Outcomes", [Figure("outcomes", "Every episode", figure_of("figures:outcomes", record))]),
-        Section("Visited states", covered),
+        coverage_section({metadata.policy: record.coverage}),
     ]
     title = f"{metadata.policy} in {metadata.env}"
     return Document(title, run_answer(record), [Text(setting, True)], sections, stamp_words(record))
@@ -47,10 +46,12 @@ def run_answer(record: RunRecord) -> str:
     metadata, estimates = record.metadata, record.scorecard.estimates
     success, back = estimates["success_rate"], estimates["average_return"]
     what = f"{metadata.policy}{'' if metadata.model is None else f' on {metadata.model}'} in {metadata.env}"
+    episodes, errors = count_words(metadata.episodes, "episode"), sum(row.error is not None for row in record.results)
+    broke = f"; {count_words(errors, 'episode')} broke" if errors else ""
     if success.value is not None:
         rate = f"{success.value:.3f} [{success.low:.3f}, {success.high:.3f}]"
-        return f"{what} succeeds in {rate} of {metadata.episodes} episodes."
+        return f"{what} succeeds in {rate} of {episodes}{f'{broke}, which is no success' if errors else ''}."
     if back.value is not None:
         unjudged = "no criterion of success was given"
-        return f"{what} returns {back.value:.1f} on average over {metadata.episodes} episodes; {unjudged}."
-    return f"{what} ran {metadata.episodes} episodes; success: {success.reason}."
+        return f"{what} returns {back.value:.1f} on average over {count_words(back.n, 'episode')}; {unjudged}{broke}."
+    return f"{what} ran {episodes}; success: {success.reason}{broke}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wmel.contract.cell import FLOOR, ORACLE
-from wmel.contract.labels import label_value, label_words, swept_setting
+from wmel.contract.labels import label_text, label_value, swept_setting
 from wmel.errors import is_number
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.words import part_name
@@ -52,7 +52,7 @@ def axis_places(values: Sequence[Any]) -> list[float | str]:
     """Values of a label as places on one axis: numbers where all of them are, else words."""
     if all(is_number(value) and math.isfinite(value) for value in values):
         return [float(value) for value in values]
-    return [label_words(value) for value in values]
+    return [label_text(value) for value in values]
 
 
 def study_curves(record: StudyRecord) -> list[Curve]:

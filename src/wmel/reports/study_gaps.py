@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.answers import JudgedGap, place_of
 from wmel.reports.json_envelope import VerdictEntry
 from wmel.reports.study_envelope import ComparedEntry, ComparisonEntry, StudyRecord
@@ -22,7 +22,7 @@ class StudyGap:
     model: str
     entry: ComparedEntry
     differs: str = ""
-    comparisons: int = 1  # gaps of the study
+    comparisons: int = 1  # gaps of the study that were corrected together
 
     @property
     def acts_by(self) -> str | None:
@@ -44,7 +44,7 @@ class StudyGap:
         """The gap with all that its sentence needs."""
         where = place_of(self.comparison.setting, self.acts_by)
         named = f"{where} ({self.differs})" if self.differs else where
-        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons)
+        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons, self.acts_by)
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -60,7 +60,8 @@ class StudyGap:
 def study_gaps(record: StudyRecord) -> list[StudyGap]:
     """In the order of the record."""
     labels = distinct_labels(record.comparisons)
-    count = sum(len(one.gaps) for one in record.comparisons)
+    entries = [entry for one in record.comparisons for entry in one.gaps.values()]
+    count = sum(entry.mid_p_holm is not None for entry in entries) or len(entries)
     return [
         StudyGap(comparison, model, entry, label, count)
         for comparison, label in zip(record.comparisons, labels, strict=True)
@@ -112,7 +113,7 @@ def _facts(comparison: ComparisonEntry) -> dict[str, str]:
     found |= {"execute": setting.execute, "stop": setting.stop, "horizon": setting.horizon}
     if setting.perturbation is not None:
         found |= {"perturbation": setting.perturbation, "probability": setting.perturb_prob}
-    return {name: label_words(value) for name, value in found.items() if value is not None}
+    return {name: label_text(value) for name, value in found.items() if value is not None}
 
 
 def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wmel.contract.cell import ORACLE, Diagnostic, part_label
-from wmel.contract.labels import label_words, swept_setting
+from wmel.contract.labels import label_text, swept_setting
 from wmel.errors import is_number
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Table, TableCell, TableColumn
@@ -46,7 +46,7 @@ def side_by_side(stored: Sequence[Stored]) -> list[list[tuple[Diagnostic, Mappin
     groups: dict[str, list[tuple[Diagnostic, Mapping[str, Any]]]] = {}
     for cell, found in stored:
         if found is not None:
-            groups.setdefault(cell.question, []).append((cell, found))
+            groups.setdefault(cell.comparison_key, []).append((cell, found))
     return list(groups.values())
 
 
@@ -158,7 +158,7 @@ def _table(name: str, entries: Sequence[ReadingEntry]) -> Table:
     rows = tuple(
         (
             *(TableCell(world) for _ in places),
-            *(TableCell(label_words(one.labels.get(label, ""))) for label in labels),
+            *(TableCell(label_text(one.labels.get(label, ""))) for label in labels),
             TableCell(one.arm),
             *(TableCell(one.words.get(word, "")) for word in words),
             *(TableCell(str(one.seed)) for _ in seeds),
@@ -205,7 +205,7 @@ def _parts(one: ReadingEntry) -> dict[str, Any]:
 
 
 def _where(name: str, one: ReadingEntry, label: str) -> str:
-    others = [f"{other} = {label_words(one.labels[other])}" for other in _of_setting(one) if other != label]
+    others = [f"{other} = {label_text(one.labels[other])}" for other in _of_setting(one) if other != label]
     return ", ".join([name, one.environment["name"], *others, f"seed {one.seed}"])
 
 
@@ -217,7 +217,7 @@ def _lines(group: Sequence[ReadingEntry], label: str, measure: str) -> dict[str,
     for at in axis_values(places):
         for one in (one for place, one in pairs if place == at):
             own = [other for other in one.labels if other != label and other not in _of_setting(one)]
-            named = [one.base, *one.words.values(), *(f"{other}={label_words(one.labels[other])}" for other in own)]
+            named = [one.base, *one.words.values(), *(f"{other}={label_text(one.labels[other])}" for other in own)]
             entry = one.values[measure]
             value = 0.0 if entry.value is None else entry.value
             low, high = (value if end is None else end for end in (entry.low, entry.high))

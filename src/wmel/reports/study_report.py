@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from wmel.analysis.verdict import Label, shown
-from wmel.contract.labels import label_words
+from wmel.contract.labels import label_text
 from wmel.reports.answers import DIRECTIONS, EQUALITIES, PAPER
 from wmel.reports.arms import arms_table, coverage_table
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, figure_of, text_of
@@ -17,7 +17,7 @@ from wmel.reports.study_gaps import StudyGap, equivalence_margin, gaps_of, study
 from wmel.reports.study_readings import differences_tables, reading_curves, readings_tables
 from wmel.reports.study_summary import study_answer
 from wmel.reports.study_tables import gaps_table, missing_table, summary_table
-from wmel.reports.words import describe_setting, stamp_words
+from wmel.reports.words import count_words, describe_setting, stamp_words
 
 FEW = 12  # so many sentences are shown unfolded
 
@@ -28,16 +28,16 @@ def study_document(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> 
     shared_limits = limits_of_all(gaps)
     points = Points([ListItem(gap_sentence(gap, shared_limits), gap.name, gap.entry.verdict) for gap in gaps])
     sentences = Section("Each gap in words", [points], is_folded=len(gaps) > FEW, is_detail=len(gaps) > 1)
-    forest = Figure("forest-0", "Every gap with its interval", figure_of("figures:forest", record))
-    plotted = Section(
-        "Every gap with its interval", [Text(_legend(record), True), forest] if gaps else [], is_detail=True
-    )
-    tables = [*readings_tables(record.readings), *differences_tables(readings)]
+    title = "Every gap with its interval"
+    forest = Figure("forest-0", title, figure_of("figures:forest", record), _legend(record))
+    plotted = Section(title, [forest] if gaps else [], is_detail=True)
+    tables, apart = readings_tables(record.readings), differences_tables(readings)
     swept = [f"{one.label}: {one.where}" for one in study_curves(record)]
     read = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
     sections = [
         Section("Gaps", [plotted, summary_table(record), *map(Text, shared_limits), sentences]),
         Section("Readings", [*tables, *_figures("reading", read, figure_of("figures:reading_figures", record))]),
+        Section("Differences between models", apart, is_detail=True),
         Section("Curves", _figures("curve", swept, figure_of("figures:curves", record))),
         Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=bool(gaps)),
         Section("Arms without an oracle", list(map(_comparison, record.uncompared))),
@@ -85,17 +85,18 @@ def _verdict_reasons(comparison: ComparisonEntry) -> Iterator[str]:
 
 def size_words(record: StudyRecord) -> str:
     """What was run."""
-    sizes = f"{_some(record.cells, 'cell')}, {_some(record.episodes, 'stored episode')}"
-    compared = f"{sizes}, {_some(len(record.comparisons), 'comparison')}"
-    judged = f"Success was judged anew by {record.rescored}, in place of the study's own criterion."
-    return f"{compared}." if record.rescored is None else f"{compared}. {judged}"
+    sizes = {"cell": record.cells, "stored episode": record.episodes, "setting": len(record.comparisons)}
+    sizes["reading"] = len(record.readings)
+    words = ", ".join(count_words(count, noun) for noun, count in sizes.items() if count) or "nothing is stored"
+    judged = f" Success was judged anew by {record.rescored}, in place of the study's own criterion."
+    return f"{words[:1].upper()}{words[1:]}.{'' if record.rescored is None else judged}"
 
 
 def describe_comparison(comparison: ComparisonEntry) -> str:
     """One line: what every arm shares."""
     setting = comparison.setting
     shared = describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", differing=("model",))
-    swept = (f"swept {name}: {label_words(value)}" for name, value in comparison.labels.items())
+    swept = (f"swept {name}: {label_text(value)}" for name, value in comparison.labels.items())
     return "; ".join([shared, *swept])
 
 
@@ -114,15 +115,11 @@ def limits_of_all(gaps: Sequence[StudyGap]) -> list[str]:
 
 def _limits(gap: StudyGap) -> list[str]:
     """What the verdict does not say, in sentences."""
-    own, judged = gap.acts_by, gap.judged
-    limits = [f"{remark[:1].upper()}{remark[1:]}." for remark in judged.remarks]
-    if own is not None:
-        limits.append(f"It acts by itself ({own}): the gap is of model and planner together.")
+    limits = gap.judged.notes
+    if gap.acts_by is not None:
+        limits.append(f"It acts by itself ({gap.acts_by}): the gap is of model and planner together.")
     if gap.is_open:
         return limits
-    if judged.correction:
-        adjusted = f" (mid-p {gap.entry.mid_p_holm:.2g})" if judged.may_be_chance else ""
-        limits.append(f"The difference {judged.correction}{adjusted}.")
     if gap.entry.verdict in (*DIRECTIONS, *EQUALITIES):
         limits += _recipe_limit(gap)
     if gap.comparison.setting.init == "fixed":
@@ -145,7 +142,3 @@ def _recipe_limit(gap: StudyGap) -> list[str]:
     if shows:
         return [f"The training recipe shows it too: {shown(recipe)}."]
     return [f"Shown for these checkpoints, not for the training recipe: {shown(recipe)}."]
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

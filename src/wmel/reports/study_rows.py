@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmel.contract.cell import part_label
-from wmel.contract.labels import label_columns, label_words
+from wmel.contract.labels import label_columns, label_text
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_envelope import ComparisonEntry, ReadingEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, study_gaps
@@ -36,10 +36,10 @@ def study_rows(record: StudyRecord) -> list[dict[str, Any]]:
 def shown_labels(record: Any) -> list[dict[str, str]]:
     """What is swept, as people write it, for every row of a sweep or a study; empty where a row has no such setting."""
     if record.kind == "sweep":
-        return [{name: label_words(value) for name, value in point.swept.items()} for point in record.points]
+        return [{name: label_text(value) for name, value in point.swept.items()} for point in record.points]
     rows = _all_rows(record) if record.kind == "study" else []
     labels = list(dict.fromkeys(label for row in rows for label in row.labels))
-    texts = [{one: label_words(row.labels[one]) if one in row.labels else "" for one in labels} for row in rows]
+    texts = [{one: label_text(row.labels[one]) if one in row.labels else "" for one in labels} for row in rows]
     return _swept(rows, texts)
 
 

@@ -8,7 +8,10 @@ from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.small_svg import Intervals
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
 from wmel.reports.study_gaps import StudyGap, study_gaps
+from wmel.reports.words import count_words, listed_words
 from wmel.stats.estimate import Estimate
+
+LISTED = 4  # more arms than this are counted, not named
 
 MEASURES = {"success_rate": "success", "average_return": "return"}  # the first that some arm has is shown
 
@@ -81,21 +84,27 @@ def _defined(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimate]:
 
 
 def _reached(arms: Intervals) -> str:
-    best, value = max(arms.rows.items(), key=lambda one: one[1].value or 0)
-    measure, count = arms.title.partition(",")[0], len(arms.rows)
+    best = max(one.value or 0 for one in arms.rows.values())
+    highest = {name: one for name, one in arms.rows.items() if one.value == best}
+    measure, count, (value, *_) = arms.title.partition(",")[0], len(arms.rows), highest.values()
     if count == 1:
-        return f"{best}: {measure} {value.words}."
-    if len({one.value for one in arms.rows.values()}) == 1:
+        return f"{listed_words(list(highest))}: {measure} {value.words}."
+    if len(highest) == count:
         return f"{measure} of all {count} arms is {value.words}."
-    return f"{measure} of {count} arms is highest in {best}, {value.words}."
+    return f"{measure} of {count} arms is highest in {listed_words(list(highest), LISTED)}, {value.words}."
 
 
 def _read(record: StudyRecord, diagnostic: str) -> str:
     found = _readings(record, diagnostic)
-    models = len({one.arm for one in record.readings if one.diagnostic["name"] == diagnostic})
+    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
+    models = count_words(len({one.arm for one in entries}), "model")
     if not found.rows:
-        return f"{diagnostic} was read of {models} models, and is defined for none."
+        return f"{diagnostic} was read of {models}, and is defined for none."
+    unknown = len(entries) - len(found.rows)
+    without = f"; {count_words(unknown, 'reading')} of {len(entries)} without it" if unknown else ""
     (low, least), (high, most) = (pick(found.rows.items(), key=lambda one: one[1].value or 0) for pick in (min, max))
     if len(found.rows) == 1:
-        return f"{found.title} of {low} is {least.words}."
-    return f"{found.title} of {models} models ranges from {least.words} ({low}) to {most.words} ({high})."
+        return f"{found.title} of {low} is {least.words}{without}."
+    if least.value == most.value:
+        return f"{found.title} of {models} is {least.words} in all {len(found.rows)} readings{without}."
+    return f"{found.title} of {models} ranges from {least.words} ({low}) to {most.words} ({high}){without}."

@@ -1,12 +1,14 @@
 """The report of a sweep: a line for each point, and the planning horizon that is enough."""
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.contract.labels import label_words
-from wmel.reports.arms import coverage_table
+from wmel.contract.labels import label_text
+from wmel.reports.arms import coverage_section
 from wmel.reports.cells import metric_bounds, metric_cell
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
-from wmel.reports.json_envelope import SweepRecord
-from wmel.reports.words import describe_setting, horizon_note, number, stamp_words
+from wmel.reports.json_envelope import SweepPointEntry, SweepRecord
+from wmel.reports.words import count_words, describe_setting, horizon_note, listed_words, number, stamp_words
+
+LISTED = 4  # more points than this are counted, not named
 
 
 def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
@@ -19,7 +21,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     )
     rows = tuple(
         (
-            *(TableCell(label_words(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
+            *(TableCell(label_text(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
             metric_cell(point.scorecard, "success_rate"),
             metric_bounds(point.scorecard, "success_rate"),
             metric_cell(point.scorecard, "average_steps_to_success", 1),
@@ -32,15 +34,10 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     )
     table = Table(f"{record.policy_name} over {', '.join(swept)}", columns, rows, names=len(swept))
     enough = f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"
-    covered = {
-        " ".join(f"{name}={label_words(value)}" for name, value in point.swept.items()): point.coverage
-        for point in record.points
-        if point.coverage is not None
-    }
     sections = [
         Section("Points", [table.without_empty_columns, *([Text(enough)] if "plan_horizon" in swept else [])]),
         Section("Curve", [Figure("curve", "Success over what is swept", figure_of("figures:sweep_figure", record))]),
-        Section("Visited states", [coverage_table(covered)] if covered else []),
+        coverage_section({_point_words(point): point.coverage for point in record.points}),
     ]
     setting = describe_setting(metadata, f"{metadata.episodes_per_point} per point{_length_words(record)}", swept)
     title = f"{record.policy_name} in {metadata.env} over {', '.join(swept)}"
@@ -49,13 +46,39 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
 
 def sweep_answer(record: SweepRecord) -> str:
     """What a sweep comes to, in a sentence."""
-    enough, best = record.effective_horizon, max(record.points, key=lambda point: point.scorecard.success_rate or 0)
-    swept = best.swept or {"plan_horizon": best.plan_horizon}
-    at = " ".join(f"{name}={label_words(value)}" for name, value in swept.items())
-    rate = best.scorecard.success_rate
-    found = "no criterion of success was given" if rate is None else f"success is highest, {rate:.3f}, at {at}"
-    shortest = "" if enough.value is None else f"; a plan horizon of {enough.value:.0f} is enough"
-    return f"{record.policy_name} in {record.metadata.env}: {found}{shortest}."
+    return f"{record.policy_name} in {record.metadata.env}: {_best_words(record)}{_enough_words(record)}."
+
+
+def _best_words(record: SweepRecord) -> str:
+    """Where success is highest, at one point or at several."""
+    rates = {_point_words(point): point.scorecard.success_rate for point in record.points}
+    known = [rate for rate in rates.values() if rate is not None]
+    if not known:
+        return "no criterion of success was given"
+    best, episodes = max(known), count_words(record.metadata.episodes_per_point, "episode")
+    places = [point for point, rate in rates.items() if rate == best]
+    if best == 0:
+        return f"none of {episodes} succeeds at {listed_words(places, LISTED)}"
+    if len(places) == len(rates):
+        return f"success is {best:.3f} of {episodes} at {listed_words(places, LISTED)}"
+    return f"success is highest, {best:.3f} of {episodes}, at {listed_words(places, LISTED)}"
+
+
+def _enough_words(record: SweepRecord) -> str:
+    """The planning horizon H* with those that the data cannot rule out, where there is one."""
+    enough = record.effective_horizon
+    if enough.value is None:
+        return ""
+    is_open = enough.low is not None and enough.high is not None and enough.low < enough.high
+    others = f" ({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" if is_open else ""
+    rule = f"no longer one adds more than {record.metadata.epsilon:g}"
+    return f"; a plan horizon of {enough.value:.0f} is enough{others}: {rule}"
+
+
+def _point_words(point: SweepPointEntry) -> str:
+    """Where a point stands, with keys."""
+    swept = point.swept or {"plan_horizon": point.plan_horizon}
+    return " ".join(f"{name}={label_text(value)}" for name, value in swept.items())
 
 
 def _length_words(record: SweepRecord) -> str:

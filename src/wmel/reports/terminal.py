@@ -1,15 +1,17 @@
 """A report as lines for a terminal; who prints them is not decided here."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from wmel.reports.document import Block, Document, ListItem, Points, Section, Table, Text
+from wmel.reports.document import Block, Document, ListItem, Points, Section, Table, TableColumn, Text
 
 WIDTH_WITHOUT_TERMINAL = 120
+NARROWEST = 8  # characters of a name in one line
+GAP = 2  # characters between columns
 NAMES = ("metric", "name", "package", "setting")
 WORDS = (*NAMES, "note", "part", "wanted", "installed", "origin", "what it is", "default", "values", "meaning")
 
@@ -24,58 +26,80 @@ def render_terminal(document: Document) -> list[str]:
 
 def table(*headings: str) -> RichTable:
     """A table without lines; words to the left, numbers to the right."""
-    rows = RichTable(box=None, padding=(0, 2, 0, 0), header_style="")
+    rows = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="")
     for heading in headings:
         rows.add_column(heading, justify="left" if heading in WORDS else "right", no_wrap=heading in NAMES)
     return rows
 
 
-def lines_of(rows: RichTable) -> str:
-    """A table as lines; of a fixed width where there is no terminal."""
-    screen = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
+def terminal_width() -> int:
+    """Characters of a line: of the terminal, or a fixed number where there is none."""
+    return Console().width if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+
+
+def lines_of(rows: RichTable, least: int = 0) -> str:
+    """A table as lines: as wide as the terminal, of a fixed width where there is none, and at least so wide."""
     buffer = StringIO()
-    Console(
-        file=buffer, width=screen.width, highlight=False, markup=False, force_terminal=False, force_jupyter=False
-    ).print(rows)
+    width = max(terminal_width(), least)
+    Console(file=buffer, width=width, highlight=False, markup=False, force_terminal=False, force_jupyter=False).print(
+        rows
+    )
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
 def table_lines(shown: Table) -> list[str]:
-    """A table without its details, and why something in it is n/a; names may be folded, numbers are not."""
+    """A table without its details, and why something in it is n/a; names and headings may be folded, numbers are not.
+
+    Where the numbers alone are wider than the terminal, the lines are too.
+    """
     if not shown.rows:
         return []
-    places = [place for place, column in enumerate(shown.columns) if not column.is_detail]
-    rows = RichTable(box=None, padding=(0, 2, 0, 0), header_style="")
-    for place in places:
-        column = shown.columns[place]
+    visible = _without_details(shown)
+    texts = [[cell.text if cell.short is None else cell.short for cell in row] for row in visible.rows]
+    cells = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    headed = [max(width, len(column.title)) for width, column in zip(cells, visible.columns, strict=True)]
+    least, room = _least(visible.columns, cells), terminal_width() - GAP * len(cells)
+    numbers = headed if sum(_least(visible.columns, headed)) <= room else cells
+    rows = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="")
+    for column, width in zip(visible.columns, numbers, strict=True):
         side = "right" if column.is_number else "left"
-        rows.add_column(column.title, justify=side, no_wrap=column.is_number, overflow="fold")
-    for row in shown.rows:
-        rows.add_row(*(row[place].text if row[place].short is None else row[place].short for place in places))
-    visible = Table(
-        shown.caption,
-        tuple(shown.columns[place] for place in places),
-        tuple(tuple(row[place] for place in places) for row in shown.rows),
-        shown.names,
+        rows.add_column(column.title, justify=side, overflow="fold", width=width if column.is_number else None)
+    for row in texts:
+        rows.add_row(*row)
+    return [lines_of(rows, sum(least) + GAP * len(least)), *visible.notes]
+
+
+def _without_details(shown: Table) -> Table:
+    places = [place for place, column in enumerate(shown.columns) if not column.is_detail]
+    columns = tuple(shown.columns[place] for place in places)
+    return Table(
+        shown.caption, columns, tuple(tuple(row[place] for place in places) for row in shown.rows), shown.names
     )
-    return [lines_of(rows), *visible.notes]
+
+
+def _least(columns: Sequence[TableColumn], widths: Sequence[int]) -> list[int]:
+    """The widths to which columns may be folded."""
+    return [width if column.is_number else min(width, NARROWEST) for column, width in zip(columns, widths, strict=True)]
 
 
 def _section(section: Section) -> Iterator[str]:
     if section.is_detail or section.is_empty:
         return
-    blocks = [line for block in section.blocks for line in _block(block)]
+    is_captioned = sum(isinstance(block, Table) and bool(block.rows) for block in section.blocks) > 1
+    blocks = [line for block in section.blocks for line in _block(block, is_captioned=is_captioned)]
     if blocks:
         yield f"\n{section.title}"
         yield from blocks
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Block, *, is_captioned: bool) -> Iterator[str]:
+    """The lines of a block; a table that is not the only one of its section has its caption."""
     if isinstance(block, Text):
         yield block.words
     elif isinstance(block, Points):
         yield from (f"- {_point(one)}" for one in block.items)
-    elif isinstance(block, Table):
+    elif isinstance(block, Table) and block.rows:
+        yield from [block.caption] if is_captioned else []
         yield from table_lines(block)
     elif isinstance(block, Section):
         yield from _section(block)

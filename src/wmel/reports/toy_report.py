@@ -64,10 +64,11 @@ def _figures(name: str, title: str, legend: str, panels: Sequence[Panel]) -> Sec
             f"{name.removesuffix('_figure')}-{place}",
             f"{title}, launch at {panel.speed:g} m/s",
             figure_of(f"toy_figures:{name}", panel),
+            "" if place else legend,
         )
         for place, panel in enumerate(panels)
     ]
-    return Section(title, [Text(legend, True), *found], is_detail=True)
+    return Section(title, found, is_detail=True)
 
 
 def describe_panels(panels: Sequence[Panel]) -> str:

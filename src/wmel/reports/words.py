@@ -27,6 +27,18 @@ def short(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3g}"
 
 
+def count_words(count: int, noun: str) -> str:
+    """How many of something."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed_words(words: Sequence[str], most: int | None = None) -> str:
+    """One after the other; of more than `most` the last are counted."""
+    if most is not None and len(words) > most:
+        words = [*words[: most - 1], f"{len(words) - most + 1} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def part_name(part: Mapping[str, Any] | str) -> str:
     """What a part of a record is called; records of schema 2.0 hold its text, with the settings in brackets."""
     return part.partition("(")[0] if isinstance(part, str) else part["name"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wmel.errors import BadInput, require_share, shortened
+from wmel.errors import BadInput, require_share, shorten
 
 MAX_EPISODES = 1e12  # beyond, intervals are rounding errors
 Z95 = 1.96  # the quantile of the CPG paper, used wherever its numbers must reproduce
@@ -50,7 +50,7 @@ def finite_numbers(values: Any, what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         numbers = None
     if numbers is None or not np.isfinite(numbers).all():
-        raise BadInput(f"{what} must be finite numbers, got {shortened(values)}")
+        raise BadInput(f"{what} must be finite numbers, got {shorten(values)}")
     return numbers
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from wmel.contract.environment import Environment, Perturbable, RollsStates
+from wmel.contract.environment import Environment, HasStateRollout, Perturbable
+from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
-from wmel.parts import able
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, compared, findings
@@ -138,7 +138,7 @@ def _branching(environment: Any) -> Finding:
 def _sequences(environment: Any) -> Finding:
     """Whole sequences show what their steps show"""
     states, values, start = _states(environment), _values(environment), environment.reset(SEEDS)
-    if not able(environment, RollsStates):
+    if not implements(environment, HasStateRollout):
         return Finding("", note="not claimed: no rollout")
     rolled = environment.rollout(start, values)
     if np.shape(rolled) != states.shape:
@@ -157,7 +157,7 @@ def _shown(environment: Any, trajectory: np.ndarray, values: np.ndarray) -> np.n
 def _pushes(environment: Any) -> Finding:
     """Its own perturbation is a function of state and streams, row by row"""
     states, streams = walked_states(environment), Streams(SEEDS, SEEDS)
-    if not able(environment, Perturbable):
+    if not implements(environment, Perturbable):
         return Finding("", note="not claimed: no perturb")
     alone = [environment.perturb(states[row : row + 1], streams.rows(SEEDS[row : row + 1])) for row in SEEDS]
     problem = "perturb differs alone, in a batch or a second time; draw from the streams it is handed"

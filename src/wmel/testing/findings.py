@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.errors import described
+from wmel.errors import describe_error
 
 TOLERANCE = 1e-6  # rows may differ this much between batch sizes; bit-equality is reported
 
@@ -48,7 +48,7 @@ def _tried(part: Any, promise: Callable[[Any], Finding | str]) -> Finding:
     try:
         outcome = promise(part)
     except Exception as error:
-        return Finding(name, f"it raised {described(error)}; calls within the contract must not raise")
+        return Finding(name, f"it raised {describe_error(error)}; calls within the contract must not raise")
     if isinstance(outcome, Finding):
         return Finding(name, outcome.problem, outcome.note)
     return Finding(name, outcome)

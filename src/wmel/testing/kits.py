@@ -5,12 +5,12 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric
-from wmel.errors import BadInput, UnknownPart, described, place_of
-from wmel.kinds import kind_of, place_of_definition
+from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error
+from wmel.kinds import kind_of
 from wmel.models.callable_model import METHODS, adapted_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
-from wmel.settings import makes_part
+from wmel.settings import builds_part
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
 from wmel.testing.four_methods_kit import check_four_methods
@@ -47,13 +47,13 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
 
 def what_it_makes(thing: Any, name: str) -> Any:
     """What a function of settings alone makes with its defaults; anything else is itself."""
-    if not inspect.isfunction(thing) or kind_of(thing) is not None or not makes_part(thing):
+    if not inspect.isfunction(thing) or kind_of(thing) is not None or not builds_part(thing):
         return thing
     try:
         return thing()
     except (Exception, SystemExit) as error:
-        place = place_of(error) or place_of_definition(thing)
-        raise BadInput(f"{name} cannot be built with its defaults: {described(error)}{place}") from error
+        place = locate_error(error) or locate_code(thing, is_library_shown=True)
+        raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
 
 
 def _part(name: str) -> tuple[str, Any]:

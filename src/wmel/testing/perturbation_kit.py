@@ -7,7 +7,7 @@ import numpy as np
 from wmel import catalog
 from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Delivery, Disturbance, Moment, Perturbation
+from wmel.contract.perturbation import Delivery, Disturbance, PendingStep, Perturbation
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.schema import OUTCOMES, EpisodeTable
@@ -41,7 +41,7 @@ class _PerturbationKit:
         """What it makes of some rows: their observations, moment, and the action that arrives."""
         streams, since = Streams(rows, rows + 3), np.zeros(len(rows), int)
         seen = perturbation.sense(self.environment.observe(self.states[rows]).astype(np.float32), since, streams)
-        moment = Moment(self.states[rows], self.queue[rows], self.lengths[rows], self.queue[rows, 0], since)
+        moment = PendingStep(self.states[rows], self.queue[rows], self.lengths[rows], self.queue[rows, 0], since)
         after = perturbation.strike(self.environment, moment, streams)
         used = np.arange(after.queue.shape[1]) < after.lengths[:, None]
         carried = perturbation.carry(self.environment, len(rows))

@@ -15,9 +15,8 @@ from wmel.analysis.scorecard import coverage
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
-from wmel.errors import BadInput, CannotWrite, described
-from wmel.errors import described as describe_error
-from wmel.files import hash_files, write_whole
+from wmel.errors import BadInput, CannotWrite, describe_error
+from wmel.files import hash_files, replace_atomically
 from wmel.machine import versions_in_use
 from wmel.training.data import Collected
 from wmel.training.fit import Fitted
@@ -122,8 +121,10 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
     stored = _bytes_of(weights)
     card = {**card, "weights_sha256": sha256(stored).hexdigest()}
     try:
-        write_whole(folder / WEIGHTS, lambda path: path.write_bytes(stored))
-        write_whole(folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8"))
+        replace_atomically(folder / WEIGHTS, lambda path: path.write_bytes(stored))
+        replace_atomically(
+            folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+        )
     except OSError as error:
         raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
 
@@ -140,7 +141,7 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor], said: dict[str, 
     """Tensors and what is said of them as one file."""
     stored = _bytes_of(tensors, said)
     try:
-        write_whole(path, lambda draft: draft.write_bytes(stored))
+        replace_atomically(path, lambda draft: draft.write_bytes(stored))
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -186,7 +187,7 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, An
     try:
         return load(stored), card
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {described(error)}") from error
+        raise BadInput(f"cannot read the weights {folder / WEIGHTS}: {describe_error(error)}") from error
 
 
 def refuse_another(folder: Path, kind: str) -> None:

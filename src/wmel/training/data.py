@@ -12,7 +12,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require_whole
-from wmel.parts import able
+from wmel.kinds import implements
 
 TRAINING = 10_000  # training episodes of a seed are those of this many seeds further on: the published formula
 EPISODES_AT_ONCE = 64
@@ -158,7 +158,7 @@ def _played(
 def every_transition(environment: Environment) -> Collected:
     """Each action in each state, of an environment that can list them; nothing is left to be held out but these."""
     listing, space = environment, environment.spec.actions
-    if not able(listing, Enumerable) or not isinstance(space, Finite):
+    if not implements(listing, Enumerable) or not isinstance(space, Finite):
         raise BadInput(f"the states of {environment.spec.name} cannot be listed: collect them with a policy")
     states = listing.every_state()
     index = np.tile(np.arange(space.count), len(states))[:, None]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 
 Settings = Any  # a resolved FittedTrainer: its settings of the fit are no longer None
 
@@ -60,7 +60,7 @@ def fit(
     torch.manual_seed(settings.seed)
     held, kept = _split(samples.groups, settings)
     snapshots: dict[int, dict[str, Tensor]] = {}
-    with limited_to(settings.threads):
+    with limit_threads(settings.threads):
         losses, interrupted = _descend(network, samples, kept, held, settings, progress, snapshots)
     network.requires_grad_(False)
     return Fitted(kept, held, len(losses), interrupted, time.perf_counter() - begin, losses, snapshots)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from wmel.catalog import TRAINERS
 from wmel.contract.environment import Environment
-from wmel.contract.trainer import ProgressListener, Trained
+from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
-from wmel.parts import check_settings, plain, setting
+from wmel.parts import check_settings, setting
 from wmel.policies.mixture import exploration, mixture_label
 from wmel.training.checkpoints import CHECKPOINTS, check_trained_for, refuse_another, trained_for, write_checkpoint
 from wmel.training.data import Collected, collect, every_transition
@@ -91,7 +92,7 @@ class FittedTrainer(ABC):
         """Fit a network to data, `progress` counting epochs."""
 
     @abstractmethod
-    def measure(self, environment: Environment, data: Collected, network: Any, fitted: Fitted) -> Trained:
+    def measure(self, environment: Environment, data: Collected, network: Any, fitted: Fitted) -> TrainedModel:
         """A fitted network as a model, with the card that says how good it is on what was held out."""
 
     @abstractmethod
@@ -141,7 +142,7 @@ class FittedTrainer(ABC):
                 )
         return {}
 
-    def train(self, environment: Environment, folder: Path, listener: ProgressListener) -> Trained:
+    def train(self, environment: Environment, folder: Path, listener: ProgressListener) -> TrainedModel:
         refuse_another(folder, self.kind)
         how = self.resolve(environment)
         listener.begin(f"{mixture_label(how.collect)} in {environment.spec.name}", how.transitions or 0, "transitions")
@@ -185,31 +186,30 @@ class FittedTrainer(ABC):
 
     def learn(
         self, environment: Environment, data: Collected, progress: Callable[[float], None] = lambda done: None
-    ) -> Trained:
+    ) -> TrainedModel:
         """The model of its data; `progress` counts epochs."""
         return self.learn_all(environment, data, progress)[None]
 
     def learn_all(
         self, environment: Environment, data: Collected, progress: Callable[[float], None]
-    ) -> dict[int | None, Trained]:
+    ) -> dict[int | None, TrainedModel]:
         """The checkpoints on the way by their epochs, then the model itself, as None."""
         network, fitted = self.fit(environment, data, progress)
-        found: dict[int | None, Trained] = {}
+        found: dict[int | None, TrainedModel] = {}
         for at, weights in fitted.snapshots.items():
             before = deepcopy(network)
             before.load_state_dict(weights)
             found[at] = self._described(self.measure(environment, data, before, fitted.after(at)))
         return {**found, None: self._described(self.measure(environment, data, network, fitted))}
 
-    def _described(self, made: Trained) -> Trained:
+    def _described(self, made: TrainedModel) -> TrainedModel:
         """The same with what it was collected by and trained with on its card."""
         collected = {
             "policy": self.collect,
             **{name: getattr(self, name) for name in COLLECTION},
             "seed": self.seed,
         }
-        settings = {one.name: plain(getattr(self, one.name)) for one in fields(self)}
-        return Trained(made.model, {**made.card, "collect": collected, "trainer": {"name": self.kind, **settings}})
+        return TrainedModel(made.model, {**made.card, "collect": collected, "trainer": TRAINERS.describe(self)})
 
     @property
     def described(self) -> dict[str, Any]:

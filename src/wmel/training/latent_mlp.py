@@ -10,11 +10,12 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from wmel.contract.environment import Enumerable, Environment, Finite
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
+from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.parts import able, refuse_unknown_settings, setting
+from wmel.parts import refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, gives_reward, network_input, windows_of
 from wmel.training.evaluate import observation_errors, reward_errors
@@ -44,7 +45,7 @@ class LatentMLPTrainer(FittedTrainer):
 
     def defaults(self, environment: Environment) -> dict[str, Any]:
         check_rewarded(environment)
-        return GRID if able(environment, Enumerable) else CONTROL
+        return GRID if implements(environment, Enumerable) else CONTROL
 
     def fit(
         self, environment: Environment, data: Collected, progress: Callable[[float], None]
@@ -60,7 +61,7 @@ class LatentMLPTrainer(FittedTrainer):
         samples = _samples(network, transitions, network_input(space, transitions.actions), windows)
         return network, fit(network, samples, self, progress)
 
-    def measure(self, environment: Environment, data: Collected, network: LatentMLP, fitted: Fitted) -> Trained:
+    def measure(self, environment: Environment, data: Collected, network: LatentMLP, fitted: Fitted) -> TrainedModel:
         model, space = self.model(environment, network), environment.spec.actions
         windows = windows_of(data.training.episodes, self.window)
         kept, held_out = (np.unique(windows[rows]) for rows in (fitted.kept, fitted.held_out))
@@ -73,7 +74,7 @@ class LatentMLPTrainer(FittedTrainer):
 
         errors = observation_errors(imagine, space, data, kept, held_out)
         errors |= reward_errors(reward, space, data, kept)
-        return Trained(model, card_of(environment, data, self, fitted, errors))
+        return TrainedModel(model, card_of(environment, data, self, fitted, errors))
 
     def blank(self, environment: Environment) -> LatentMLP:
         """A network of the right size, its weights sampled from torch's generator."""

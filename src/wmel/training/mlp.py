@@ -10,10 +10,11 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from wmel.contract.environment import Enumerable, Environment, Finite, Space
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import require
+from wmel.kinds import implements
 from wmel.models.mlp import MLP, MLPModel
-from wmel.parts import able, refuse_unknown_settings, setting
+from wmel.parts import refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
 from wmel.training.data import Collected, Transitions, network_input
 from wmel.training.evaluate import observation_errors
@@ -70,7 +71,7 @@ class MLPTrainer(FittedTrainer):
         return super().of_card({"rounded": False, **described})
 
     def defaults(self, environment: Environment) -> dict[str, Any]:
-        if able(environment, Enumerable):
+        if implements(environment, Enumerable):
             return GRID
         target = "next" if environment.spec.name.startswith("dmc_") else "delta"
         return {**CONTROL, **FIT_OF_CONTROL, "target": target}
@@ -85,10 +86,10 @@ class MLPTrainer(FittedTrainer):
         samples = _samples(network, transitions, network_input(space, transitions.actions))
         return network, fit(network, samples, self, progress)
 
-    def measure(self, environment: Environment, data: Collected, network: MLP, fitted: Fitted) -> Trained:
+    def measure(self, environment: Environment, data: Collected, network: MLP, fitted: Fitted) -> TrainedModel:
         model, space = self.model(environment, network), environment.spec.actions
         errors = observation_errors(model.rollout, space, data, fitted.kept, fitted.held_out)
-        return Trained(model, card_of(environment, data, self, fitted, errors))
+        return TrainedModel(model, card_of(environment, data, self, fitted, errors))
 
     def blank(self, environment: Environment) -> MLP:
         """A network of the right size, its weights sampled from torch's generator."""

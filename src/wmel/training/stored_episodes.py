@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from wmel.errors import BadInput, CannotWrite, require_whole
-from wmel.files import write_whole
+from wmel.files import replace_atomically
 from wmel.training.data import Collected, Transitions
 
 DESCRIPTION, ROUND = "episodes.json", "round-{:05d}.safetensors"
@@ -78,7 +78,7 @@ class EpisodesFolder:
             for old in self._files():
                 old.unlink()
             text = json.dumps(described, indent=1) + "\n"
-            write_whole(self.path / DESCRIPTION, lambda path: path.write_text(text, encoding="utf-8"))
+            replace_atomically(self.path / DESCRIPTION, lambda path: path.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
 
@@ -87,7 +87,7 @@ class EpisodesFolder:
         parts: list[np.ndarray] = [np.ascontiguousarray(part) for part in (observations, actions, rewards)]
         arrays = {str(name): part for name, part in zip(PARTS, parts, strict=True)}
         try:
-            write_whole(self.path / ROUND.format(place), lambda path: path.write_bytes(save(arrays)))
+            replace_atomically(self.path / ROUND.format(place), lambda path: path.write_bytes(save(arrays)))
         except OSError as error:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    with limited_to(1):
+    with limit_threads(1):
         yield

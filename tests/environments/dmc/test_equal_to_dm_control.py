@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.environments.dmc.their_environment import played, suite
+from tests.environments.dmc.reference import played, suite
 from wmel import catalog
 from wmel.control_suite import NEEDS_GRAPHICS, REWARD_OF_OBSERVATION, TASKS, VECTORISED
-from wmel.environments.dmc.formulas import FORMULAS
+from wmel.environments.dmc.suite import FORMULAS
 
 QUICK = ["acrobot-swingup", "cartpole-swingup", "reacher-easy", "finger-turn_hard", "hopper-stand", "point_mass-hard"]
 SLOW = [task for task in TASKS if task not in QUICK and task not in NEEDS_GRAPHICS]

@@ -72,7 +72,7 @@ def test_wide_networks_and_double_precision_stay_with_torch():
         )
         with torch.inference_mode():
             assert torch.equal(model.step(latents, actions), own.agent.next(latents, own.scaled(actions)))
-        assert model.spec.rows_at_once > 1
+        assert model.spec.row_multiple > 1
 
 
 def test_whoever_asks_for_a_gradient_gets_the_gradient_of_torch():
@@ -84,7 +84,7 @@ def test_whoever_asks_for_a_gradient_gets_the_gradient_of_torch():
     assert actions.grad is not None and actions.grad.abs().min() > 0
     with torch.no_grad():
         assert torch.equal(model.rollout(latents, actions), model.rollout(latents, actions.detach()))
-    assert model.spec.rows_at_once == 1
+    assert model.spec.row_multiple == 1
 
 
 @pytest.mark.parametrize("tasks", [None, Tasks(3, 4)])

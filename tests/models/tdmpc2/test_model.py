@@ -8,14 +8,14 @@ from tests.models.tdmpc2.by_hand import SMALL, layers, meant, random_network, un
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import RewardsItself, ValuesItself
-from wmel.machine import limited_to
+from wmel.contract.world_model import HasReward, HasValue
+from wmel.kinds import implements
+from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
 from wmel.models.tdmpc2.layers import expected
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.models.tdmpc2.network import SIZES, Tasks
 from wmel.objectives import Upright
-from wmel.parts import able
 from wmel.testing import check_world_model, failures
 
 WAYS = ("latent", "decoded")
@@ -51,7 +51,7 @@ def starts(made: TDMPC2Model, count: int) -> torch.Tensor:
 def test_it_keeps_the_contract_of_a_world_model(way, norm):
     made = model(way, 5, 1, shape=SIZES[1], latent_norm=norm)
     assert failures(check_world_model(made, catalog.environment("dmc:cartpole-swingup"))) == []
-    assert able(made, RewardsItself) and able(made, ValuesItself)
+    assert implements(made, HasReward) and implements(made, HasValue)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -126,7 +126,7 @@ def test_threads_change_no_bit(ask, size):
         "values": made.values,
     }[ask]
     alone = torch.cat([answers(some) for some in given.split(16)])
-    with limited_to(3):
+    with limit_threads(3):
         together = answers(given)
     assert torch.equal(together, alone)
 

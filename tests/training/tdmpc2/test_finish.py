@@ -9,7 +9,7 @@ import torch
 from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, finished, same_weights, weights_of
 from wmel.closed_loop.run import episode_seeds
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.training.checkpoints import WEIGHTS, read_card, restore
 from wmel.training.data import TRAINING
 from wmel.training.tdmpc2.finish import DECODER_EPISODES, decoder_pairs, networks_for, round_to_half
@@ -24,7 +24,7 @@ SHORT = replace(SETTINGS, updates=3, decoder_steps=200)
 def trained(tmp_path_factory):
     """What a training made, and its folder, in half precision and in whole."""
     folder = tmp_path_factory.mktemp("half")
-    with limited_to(1):
+    with limit_threads(1):
         half = finished(folder / "half", replace(SHORT, half=True), checkpoints=1)
         whole = finished(folder / "whole", SHORT)
     return {"half": (half, folder / "half"), "whole": (whole, folder / "whole")}

@@ -25,7 +25,7 @@ from tests.training.tdmpc2.kept import (
 )
 from tests.training.tdmpc2.test_train import Breaking
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import ROUND
 from wmel.training.tdmpc2.online import Diverged, OnlineTraining
@@ -40,7 +40,7 @@ STOPS = (1, 2, 6, 15)  # fifteen to the power of a third is 2.47
 def whole(tmp_path_factory):
     """The folder of a training that was never stopped."""
     folder = tmp_path_factory.mktemp("whole")
-    with limited_to(1):
+    with limit_threads(1):
         finished(folder, checkpoints=CHECKPOINTS)
     return folder
 
@@ -166,7 +166,7 @@ def test_nothing_is_saved_before_its_time(tmp_path):
 def left(tmp_path_factory):
     """The folder of a training that was stopped."""
     folder = tmp_path_factory.mktemp("left")
-    with limited_to(1):
+    with limit_threads(1):
         stopped(folder, 1)
     return folder
 

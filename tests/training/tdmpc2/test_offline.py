@@ -22,7 +22,7 @@ from tests.training.tdmpc2.kept import (
 )
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import Episodes, EpisodesFolder
 from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_LOOKS, OfflineTraining, train_tdmpc2_offline
@@ -38,7 +38,7 @@ CHECKPOINTS, STOPS = 3, (1, 3, 7)
 def folder(tmp_path_factory):
     """Of a training that left three rounds of episodes."""
     made = tmp_path_factory.mktemp("played")
-    with limited_to(1):
+    with limit_threads(1):
         finished(made)
     return made / "episodes"
 
@@ -122,7 +122,7 @@ def whole(episodes, tmp_path_factory):
     """The folder of a training that was never stopped."""
     made = tmp_path_factory.mktemp("offline")
     keeper = Keeper(made, CHECKPOINTS, seconds=0.0)
-    with limited_to(1):
+    with limit_threads(1):
         keeper.finish(train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper))
     return made
 

@@ -12,7 +12,7 @@ from tests.testing.wrapped import Wrapped
 from tests.training.tdmpc2.test_online import CPU, ENVS, LENGTH, swingup
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, read_checkpoint, restore, write_checkpoint
 from wmel.training.tdmpc2.online import Diverged, played
 from wmel.training.tdmpc2.train import BEST, LAST, train_tdmpc2
@@ -25,7 +25,7 @@ SETTINGS = TDMPC2Trainer(
 
 @pytest.fixture(scope="module")
 def trained():
-    with limited_to(1):
+    with limit_threads(1):
         return train_tdmpc2(swingup(), SETTINGS, CPU)
 
 

@@ -13,7 +13,7 @@ from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.sampling import MIN_SAMPLES
 from wmel.errors import BadInput, is_number, require, require_whole
-from wmel.machine import arrays_on_few
+from wmel.machine import limit_blas_threads
 from wmel.stats.estimate import Estimate, mean_normal
 from wmel.stats.proportions import wilson
 from wmel.stats.ranks import spearman
@@ -59,7 +59,7 @@ class Estimator:
     def _measure(self, speed: float, angles: np.ndarray, **settings: Any) -> Esnr:
         options = {"sigma": SIGMA, "population": LAUNCHES, "rows": LAUNCHES_AT_A_TIME, **self.settings, **settings}
         centre, observations = np.reshape(angles, (-1, 1, 1)), np.zeros((len(angles), 1))
-        with arrays_on_few():
+        with limit_blas_threads():
             return esnr(launch_model(speed), observations, self.method, mean=centre, **options)
 
 

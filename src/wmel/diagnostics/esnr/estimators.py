@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, best_first, namespace_of, pick, to_numpy
+from wmel.arrays import Array, as_like, namespace_of, order_by_cost, pick, to_numpy
 from wmel.diagnostics.esnr.problem import GradientProblem, merge_axes, repeat_rows
 from wmel.diagnostics.esnr.sampling import ActionDistribution, CategoricalActions, EsnrSettings, GaussianActions
 from wmel.errors import BadInput, BadModel
@@ -161,7 +161,7 @@ def elite_mean(
     place = repeat_rows(rows, samples * population)
     rewards = problem.imagine_in_chunks(place, merge_axes(sampled.actions, 2)).rewards
     returns = rewards.sum(1).reshape(count * samples, population)
-    order = best_first(-returns)[:, : settings.elites]
+    order = order_by_cost(-returns)[:, : settings.elites]
     weights = _weights(pick(returns, order), settings)
     points = pick(sampled.points.reshape(count * samples, population, -1), order)
     means = to_numpy((weights[..., None] * points).sum(1)).astype(np.float64).reshape(count, samples, -1)

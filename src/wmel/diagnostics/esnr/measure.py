@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from wmel.contract.environment import Box, Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import Imagines, WorldModel
+from wmel.contract.world_model import LatentModel, WorldModel
 from wmel.diagnostics.esnr.estimators import (
     Gradients,
     central_differences,
@@ -26,9 +26,9 @@ from wmel.diagnostics.esnr.sampling import ActionDistribution, EsnrSettings, act
 from wmel.diagnostics.esnr.signal import PAPER_EPSILON
 from wmel.diagnostics.states import Observations, given_observations
 from wmel.errors import BadInput
-from wmel.machine import arrays_on_few
+from wmel.kinds import implements
+from wmel.machine import limit_blas_threads
 from wmel.models.oracle import Oracle
-from wmel.parts import able
 
 METHODS = {"fog": first_order, "zog": zeroth_order, "cem": elite_mean}
 DIFFERENCES = "fog(fd)"
@@ -64,7 +64,7 @@ def esnr(
         model, observations, build_settings(settings, mean, paper), method, objective=objective, space=space, mean=mean
     )
     each = setup.settings.samples * (setup.settings.population if method == "cem" else 1)
-    with arrays_on_few():
+    with limit_blas_threads():
         parts = [METHODS[method](*arguments) for arguments in setup.chunks(each, progress)]
     return setup.result(concatenate_gradients(parts))
 
@@ -83,7 +83,7 @@ def true_gradient(
     """First-order gradients of a model that has no derivative, such as the oracle, by central differences."""
     chosen = build_settings(settings, mean, paper)
     setup = prepare_esnr(model, observations, chosen, DIFFERENCES, objective=objective, space=space, mean=mean)
-    with arrays_on_few():
+    with limit_blas_threads():
         parts = [central_differences(*arguments) for arguments in setup.chunks(8 * chosen.samples, progress)]
     measured = setup.result(concatenate_gradients([part.gradients for part in parts]))
     return TrueGradient(measured, np.concatenate([part.coarse_means for part in parts]))
@@ -149,7 +149,7 @@ def _to_model(given: Any) -> WorldModel:
         from wmel.models.pair import PairModel
 
         return PairModel(*given)
-    if not able(given, Imagines):
+    if not implements(given, LatentModel):
         kind = type(given).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
     return cast(WorldModel, given)

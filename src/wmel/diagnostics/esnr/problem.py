@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmel.arrays import Array, as_like, namespace_of, only_values
+from wmel.arrays import Array, as_like, namespace_of, no_grad_unless_required
 from wmel.contract.environment import Space
 from wmel.contract.objective import ModelReward, Objective
-from wmel.contract.world_model import RewardsItself, ValuesItself, WorldModel
+from wmel.contract.world_model import HasReward, HasValue, WorldModel
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations
-from wmel.errors import BadInput, BadModel, WmelError, described
+from wmel.errors import BadInput, BadModel, WmelError, describe_error
+from wmel.kinds import implements
 from wmel.models.imagine import Imagined, imagine
-from wmel.parts import able
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class GradientProblem:
     def imagine_in_chunks(self, rows: np.ndarray, actions: Array, *, values: bool = False) -> ImaginedReturns:
         """The same without gradients, `settings.rows` sequences at a time."""
         size = self.settings.rows
-        with only_values(actions):
+        with no_grad_unless_required(actions):
             parts = [
                 self.imagine_returns(rows[start : start + size], actions[start : start + size], values=values)
                 for start in range(0, len(actions), size)
@@ -67,10 +67,10 @@ class GradientProblem:
             raise
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             shapes = f"{len(rows)} latents of {self.latents.shape[1]} and actions {tuple(actions.shape)}"
-            raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {described(error)}") from error
+            raise BadModel(f"{self.model.spec.name} cannot imagine {shapes}: {describe_error(error)}") from error
 
     def _values(self, trajectory: Array) -> Array:
-        assert able(self.model, ValuesItself), "values are requested only of a model that has them"
+        assert implements(self.model, HasValue), "values are requested only of a model that has them"
         rows, steps = trajectory.shape[:2]
         return self.model.values(trajectory.reshape(rows * steps, -1)).reshape(rows, steps)
 
@@ -87,7 +87,7 @@ def gradient_problem(
     if isinstance(objective, str):
         raise BadInput(f"an objective is an object, not the name {objective!r}: wmel.catalog.objective finds it")
     score = ModelReward() if objective is None else objective
-    name, rewards, values = model.spec.name, able(model, RewardsItself), able(model, ValuesItself)
+    name, rewards, values = model.spec.name, implements(model, HasReward), implements(model, HasValue)
     if isinstance(score, ModelReward) and not rewards:
         raise BadInput(f"{name} gives no reward of its own: name an objective")
     if (settings.terminal_value or (method == "zog" and settings.baseline == "value")) and not values:

@@ -1,1 +1,1 @@
-"""DeepMind Control."""
+"""Tasks of the DeepMind Control Suite."""

@@ -1,4 +1,4 @@
-"""acrobot swingup: bring the tip of two arms, driven at the elbow only, to the target above."""
+"""acrobot swingup: raise the tip of two arms to a target, with torque at the elbow only."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ ARM = 1.0
 
 @dataclass(frozen=True)
 class Acrobot:
-    """Arms are seen by the sines and cosines of their angles to the vertical."""
+    """Observes the sines and cosines of the angles between the arms and the vertical."""
 
     sparse: bool = False
     sensors: ClassVar[tuple[str, ...]] = ()
@@ -30,7 +30,7 @@ class Acrobot:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """By the distance of the tip from the target."""
+        """A function of the distance between the tip and the target."""
         xp = namespace_of(observations)
         sideways = observations[..., 0] + observations[..., 1]
         below = 2 - observations[..., 2] - observations[..., 3]

@@ -1,4 +1,4 @@
-"""ball_in_cup catch: swing a ball on a string into the cup it hangs from."""
+"""ball_in_cup catch: swing a ball on a string into the cup that it hangs from."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,13 +8,13 @@ import numpy as np
 from wmel.arrays import Array, namespace_of
 from wmel.environments.dmc.formula import Rows
 
-CUP_HEIGHT, BALL_HEIGHT = 0.6 - 0.05, 0.2  # of the middle of the cup and of the ball, joints at zero
-ROOM = 0.05 - 0.025  # the cup's half-width less the ball's radius
+CUP_HEIGHT, BALL_HEIGHT = 0.6 - 0.05, 0.2  # of their centres, with all joints at zero
+CLEARANCE = 0.05 - 0.025  # the half-width of the cup minus the radius of the ball
 
 
 @dataclass(frozen=True)
 class BallInCup:
-    """Cup and ball are seen where they are."""
+    """Observes the positions and velocities of cup and ball."""
 
     sensors: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[tuple[str, ...]] = (
@@ -28,8 +28,8 @@ class BallInCup:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """The ball is in the cup."""
+        """1 if the ball is in the cup."""
         sideways = observations[..., 0] - observations[..., 2]
         up = (CUP_HEIGHT + observations[..., 1]) - (BALL_HEIGHT + observations[..., 3])
-        inside = (abs(sideways) < ROOM) & (abs(up) < ROOM)
+        inside = (abs(sideways) < CLEARANCE) & (abs(up) < CLEARANCE)
         return namespace_of(observations).where(inside, 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""cartpole balance and swingup: keep a pole upright on a cart that is pushed sideways."""
+"""cartpole balance and swingup: bring a pole on a cart upright, with a force on the cart."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from wmel.environments.dmc.formula import Rows, tolerance
 
 @dataclass(frozen=True)
 class Cartpole:
-    """The pole is seen by the cosine and sine of its angle to the vertical."""
+    """Observes the cosine and sine of the angle between the pole and the vertical."""
 
     sparse: bool = False
     sensors: ClassVar[tuple[str, ...]] = ()
@@ -25,12 +25,12 @@ class Cartpole:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """Upright, centred, with little control and little spin."""
+        """High if the pole is upright and slow, the cart is centred and the control is small."""
         cart, cosine, spin = observations[..., 0], observations[..., 1], observations[..., 4]
         if self.sparse:
             return tolerance(cart, -0.25, 0.25) * tolerance(cosine, 0.995, 1)
         centred = (1 + tolerance(cart, margin=2)) / 2
-        gentle = (4 + tolerance(controls[..., 0], margin=1, falling="quadratic", at_margin=0)) / 5
+        gentle = (4 + tolerance(controls[..., 0], margin=1, sigmoid="quadratic", value_at_margin=0)) / 5
         slow = (1 + tolerance(spin, margin=5)) / 2
         return (cosine + 1) / 2 * gentle * slow * centred
 

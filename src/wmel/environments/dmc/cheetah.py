@@ -7,13 +7,13 @@ import numpy as np
 
 from wmel.environments.dmc.formula import Rows, tolerance
 
-FAST = 10.0
+TARGET_SPEED = 10.0
 JOINTS = ("bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot")
 
 
 @dataclass(frozen=True)
 class Cheetah:
-    """All joints are seen, and not how far it has come."""
+    """Observes all joints, but not the horizontal position."""
 
     sensors: ClassVar[tuple[str, ...]] = ("torso_subtreelinvel",)
     names: ClassVar[tuple[str, ...]] = (
@@ -26,4 +26,4 @@ class Cheetah:
 
     def reward(self, rows: Rows) -> np.ndarray:
         speed = rows.sensor("torso_subtreelinvel")[:, 0]
-        return tolerance(speed, FAST, np.inf, margin=FAST, falling="linear", at_margin=0)
+        return tolerance(speed, TARGET_SPEED, np.inf, margin=TARGET_SPEED, sigmoid="linear", value_at_margin=0)

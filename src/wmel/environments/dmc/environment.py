@@ -1,4 +1,4 @@
-"""DeepMind Control tasks as pure batched environments."""
+"""Tasks of the DeepMind Control Suite as pure batched environments."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,27 +11,27 @@ from wmel.contract.criterion import Criterion
 from wmel.contract.environment import Box, EnvironmentSpec, Finite
 from wmel.control_suite import check_installed
 from wmel.environments.dmc.formula import RecoveryFormula, RewardFormula
-from wmel.errors import MissingExtra, described, require, require_whole
+from wmel.errors import MissingExtra, describe_error, require, require_whole
 from wmel.parts import Meaning
 
 if TYPE_CHECKING:
     from wmel.environments.dmc.suite import SuiteTask
 
 Init = Annotated[
-    Literal["task", "fixed"], Meaning("where episodes start: sampled from the task by their seeds, or all alike")
+    Literal["task", "fixed"], Meaning("start states: sampled from the task by the episode seed, or one fixed start")
 ]
 FIXED_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
 class DmcEnvironment:
-    """`init` says where episodes start: drawn from the task by their seeds, or all in the start of task seed 0."""
+    """With `init="task"`, episodes start in states of the task; with `"fixed"`, all in the start of task seed 0."""
 
     name: str
     task: str  # domain-task
     init: Init = "task"
     max_steps: int = 1000
-    actions: Finite | None = None  # None: the task's own box
+    actions: Finite | None = None  # None: the box of the task
     default_criterion: Criterion | None = None
     objectives: tuple[str, ...] = ("model-reward",)
 
@@ -56,7 +56,7 @@ class DmcEnvironment:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it was built with."""
+        """The constructor arguments, for the record."""
         return {"init": self.init, "max_steps": self.max_steps}
 
     def reset(self, seeds: np.ndarray) -> np.ndarray:
@@ -68,18 +68,18 @@ class DmcEnvironment:
         return self._suite.batch.step(states, actions)
 
     def rollout(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """states [M,S], actions [M,H,A] -> states [M,H+1,S], to be observed and not to be stepped on."""
+        """states [M,S], actions [M,H,A] -> states [M,H+1,S], which can be observed but not stepped."""
         return self._suite.batch.rollout(states, actions)
 
     def observe(self, states: np.ndarray) -> np.ndarray:
         return self._suite.observe(states)
 
     def goals(self, states: np.ndarray) -> np.ndarray:
-        """None: what a task wants is in its reward. [B,0]"""
+        """Empty [B,0]: the reward defines the goal of a task."""
         return np.empty((len(states), 0))
 
     def quantities(self, states: np.ndarray, actions: np.ndarray, next_states: np.ndarray) -> dict[str, np.ndarray]:
-        """`reward`: the task's own."""
+        """`reward`: the reward of the task."""
         return {"reward": self._suite.reward(next_states)}
 
     @cached_property
@@ -88,7 +88,7 @@ class DmcEnvironment:
 
     @property
     def _idle(self) -> np.ndarray:
-        """No control: the action of value 0, as it travels."""
+        """The encoded action of value 0."""
         if self.actions is None:
             return np.zeros(len(self._suite.bounds[0]), np.float32)
         assert self.actions.values is not None
@@ -97,14 +97,14 @@ class DmcEnvironment:
     @cached_property
     def _suite(self) -> "SuiteTask":
         try:
-            from wmel.environments.dmc.suite import suite_task  # where mujoco and dm_control are imported
+            from wmel.environments.dmc.suite import suite_task  # imports mujoco and dm_control
         except (AttributeError, ImportError, OSError, RuntimeError) as error:
-            raise MissingExtra(f"dm_control cannot be loaded: {described(error)}") from error
+            raise MissingExtra(f"dm_control cannot be loaded: {describe_error(error)}") from error
         return suite_task(self.task)
 
 
-class RewardedByObservation(DmcEnvironment):
-    """A task whose reward is a formula of what is observed after a step and of the action."""
+class RewardFormulaEnvironment(DmcEnvironment):
+    """A task whose reward is a formula of the observation after a step and of the action."""
 
     def reward_of(self, observations: Array, actions: Array) -> Array:
         """observations [...,O], action values [...,A] -> rewards [...]"""
@@ -113,11 +113,11 @@ class RewardedByObservation(DmcEnvironment):
         return formula.reward_of(observations, actions)
 
 
-class RecoverableByObservation(RewardedByObservation):
-    """A task whose observation also tells its state."""
+class RecoverableEnvironment(RewardFormulaEnvironment):
+    """A task whose observation also determines its state."""
 
     def recover(self, observations: np.ndarray) -> np.ndarray:
-        """observations [B,O] -> states [B,S], at rest as to warm start, control and clock"""
+        """observations [B,O] -> states [B,S], with zero warm start, control and clock"""
         states, formula = np.zeros((len(observations), self._suite.batch.layout.width)), self._suite.formula
         assert isinstance(formula, RecoveryFormula), self.task
         formula.recover(observations, self._suite.rows(states))

@@ -1,4 +1,4 @@
-"""Tasks whose observation and reward are formulas of the state, and dm_control's tolerance."""
+"""The interface of tasks whose observation and reward are formulas of the state, and dm_control's `tolerance`."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from wmel.arrays import Array, namespace_of
 
-Falling = Literal["gaussian", "linear", "quadratic"]
+Sigmoid = Literal["gaussian", "linear", "quadratic"]
 
 
 def tolerance(
@@ -16,31 +16,31 @@ def tolerance(
     low: float = 0.0,
     high: float = 0.0,
     margin: float = 0.0,
-    falling: Falling = "gaussian",
-    at_margin: float = 0.1,
+    sigmoid: Sigmoid = "gaussian",
+    value_at_margin: float = 0.1,
 ) -> Array:
-    """numbers [...] -> rewards [...]; `at_margin` is the reward a margin away from the bounds."""
+    """numbers [...] -> rewards [...]: 1 within the bounds, `value_at_margin` at the distance `margin` from them."""
     xp = namespace_of(numbers)
     inside = (numbers >= low) & (numbers <= high)
     if margin == 0:
         return xp.where(inside, 1.0, 0.0)
     distance = xp.where(numbers < low, low - numbers, numbers - high) / margin
-    return xp.where(inside, 1.0, _FALLING[falling](distance, at_margin))
+    return xp.where(inside, 1.0, _SIGMOIDS[sigmoid](distance, value_at_margin))
 
 
-def _gaussian(distance: Array, at_margin: float) -> Array:
-    return namespace_of(distance).exp(distance**2 * math.log(at_margin))
+def _gaussian(distance: Array, value_at_margin: float) -> Array:
+    return namespace_of(distance).exp(distance**2 * math.log(value_at_margin))
 
 
-def _linear(distance: Array, at_margin: float) -> Array:
-    return (1 - distance * (1 - at_margin)).clip(0)
+def _linear(distance: Array, value_at_margin: float) -> Array:
+    return (1 - distance * (1 - value_at_margin)).clip(0)
 
 
-def _quadratic(distance: Array, at_margin: float) -> Array:
-    return (1 - distance**2 * (1 - at_margin)).clip(0)
+def _quadratic(distance: Array, value_at_margin: float) -> Array:
+    return (1 - distance**2 * (1 - value_at_margin)).clip(0)
 
 
-_FALLING = {"gaussian": _gaussian, "linear": _linear, "quadratic": _quadratic}
+_SIGMOIDS = {"gaussian": _gaussian, "linear": _linear, "quadratic": _quadratic}
 
 
 if TYPE_CHECKING:
@@ -48,23 +48,23 @@ if TYPE_CHECKING:
 
 
 class Formula(Protocol):
-    """Observation and reward of a task as functions of state rows."""
+    """The observation and the reward of a task as functions of state rows."""
 
-    sensors: ClassVar[tuple[str, ...]]  # of the state reached, which the row is to keep
-    names: ClassVar[tuple[str, ...]]  # of the components of an observation
+    sensors: ClassVar[tuple[str, ...]]  # state sensors that the row must have
+    names: ClassVar[tuple[str, ...]]  # components of the observation
 
     def observe(self, rows: "Rows") -> np.ndarray:
-        """[B,O], in the order of dm_control's sorted keys"""
+        """The observations [B,O], in the order of dm_control's sorted keys."""
         ...
 
     def reward(self, rows: "Rows") -> np.ndarray:
-        """[B]"""
+        """The rewards [B]."""
         ...
 
 
 @runtime_checkable
 class RewardFormula(Formula, Protocol):
-    """A task whose reward is a function of what is observed after the step and of the control."""
+    """A task whose reward is a function of the observation after the step and of the control."""
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
         """observations [...,O], controls [...,U] -> rewards [...]"""
@@ -76,13 +76,13 @@ class RecoveryFormula(Formula, Protocol):
     """A task whose observation determines positions, velocities and constants."""
 
     def recover(self, observations: np.ndarray, rows: "Rows") -> None:
-        """Fill in blank rows from observations [B,O]"""
+        """Writes positions, velocities and constants into blank rows, from observations [B,O]."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """State rows [B,S] by the names of what lies in them."""
+    """Named views of state rows [B,S]."""
 
     states: np.ndarray
     layout: "RowLayout"
@@ -100,11 +100,11 @@ class Rows:
         return self.states[:, self.layout.control]
 
     def sensor(self, name: str) -> np.ndarray:
-        """Readings [B,k]"""
+        """The readings [B,k] of a sensor."""
         return self.layout.sensor(self.states, name)
 
     def constants(self, field: str, places: list[int]) -> np.ndarray:
-        """Some places of a model field, laid flat, that differ between episodes: [B,k]; a view to read or to fill."""
+        """A writable view [B,k] of constants, given their places in a flattened model field."""
         first = self.layout.constant.start
-        columns = [first + self.layout.constants.place(field, where) for where in places]
+        columns = [first + self.layout.constants.index_of(field, place) for place in places]
         return self.states[:, columns[0] : columns[-1] + 1]

@@ -1,4 +1,4 @@
-"""pendulum swingup: bring a pole upright with a motor too weak to lift it at once."""
+"""pendulum swingup: bring a pole upright with a motor that cannot lift it in one motion."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ UPRIGHT = np.cos(np.deg2rad(8))
 
 @dataclass(frozen=True)
 class Pendulum:
-    """The pole is seen by the cosine and sine of its angle to the vertical."""
+    """Observes the cosine and sine of the angle between the pole and the vertical."""
 
     sensors: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[tuple[str, ...]] = ("cos_pole", "sin_pole", "pole_velocity")
@@ -26,5 +26,5 @@ class Pendulum:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """Within eight degrees of upright."""
+        """1 within eight degrees of upright."""
         return tolerance(observations[..., 0], float(UPRIGHT), 1)

@@ -1,4 +1,4 @@
-"""point_mass easy: push a mass on a plane to the middle."""
+"""point_mass easy and hard: push a mass on a plane to the centre."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ TARGET_RADIUS = 0.015
 
 @dataclass(frozen=True)
 class PointMass:
-    """Positions and velocities are seen as they are."""
+    """Observes the position and the velocity."""
 
     sensors: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[tuple[str, ...]] = ("x", "y", "velocity_x", "velocity_y")
@@ -25,8 +25,8 @@ class PointMass:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """Near the middle, with little control."""
+        """High near the centre with small controls."""
         distance = namespace_of(observations).sqrt(observations[..., 0] ** 2 + observations[..., 1] ** 2)
-        near = tolerance(distance, 0, TARGET_RADIUS, margin=TARGET_RADIUS)
-        gentle = tolerance(controls, margin=1, falling="quadratic", at_margin=0)
-        return near * ((gentle[..., 0] + gentle[..., 1]) / 2 + 4) / 5
+        centred = tolerance(distance, 0, TARGET_RADIUS, margin=TARGET_RADIUS)
+        gentle = tolerance(controls, margin=1, sigmoid="quadratic", value_at_margin=0)
+        return centred * ((gentle[..., 0] + gentle[..., 1]) / 2 + 4) / 5

@@ -1,4 +1,4 @@
-"""reacher easy and hard: bring the finger of a planar arm to a target."""
+"""reacher easy and hard: move the finger of a planar arm to a target."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,10 +14,10 @@ FINGER_RADIUS = 0.01
 
 @dataclass(frozen=True)
 class Reacher:
-    """The target lies elsewhere in every episode and is seen from the finger."""
+    """Observes the vector from the finger to the target, whose position differs between episodes."""
 
     target_radius: float
-    target: int  # of the target among the model's geoms
+    target: int  # geom index in the model
     sensors: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[tuple[str, ...]] = (
         "shoulder", "wrist", "to_target_x", "to_target_y", "velocity_shoulder", "velocity_wrist",
@@ -31,7 +31,7 @@ class Reacher:
         return self.reward_of(self.observe(rows), rows.controls)
 
     def reward_of(self, observations: Array, controls: Array) -> Array:
-        """Finger and target touch."""
+        """1 if finger and target touch."""
         distance = namespace_of(observations).sqrt(observations[..., 2] ** 2 + observations[..., 3] ** 2)
         return tolerance(distance, 0, self.target_radius + FINGER_RADIUS)
 
@@ -45,6 +45,6 @@ class Reacher:
 
 
 def _finger(positions: np.ndarray) -> np.ndarray:
-    """Joint angles [B,2] -> where the finger is [B,2]"""
+    """Joint angles [B,2] -> positions of the finger [B,2]"""
     angles = positions.cumsum(axis=1)
     return LINK * np.stack([np.cos(angles).sum(axis=1), np.sin(angles).sum(axis=1)], axis=1)

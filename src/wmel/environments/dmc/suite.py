@@ -1,4 +1,4 @@
-"""A task of the DeepMind Control Suite, loaded once per process, as functions of state rows."""
+"""Tasks of the DeepMind Control Suite, loaded once per process, as functions of state rows."""
 
 # pyright: reportAttributeAccessIssue=false
 
@@ -10,64 +10,115 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
+import mujoco
 import numpy as np
 from absl import logging
 
 from wmel.control_suite import NEEDS_GRAPHICS
+from wmel.environments.dmc.acrobot import Acrobot
+from wmel.environments.dmc.ball_in_cup import BallInCup
+from wmel.environments.dmc.cartpole import Cartpole
+from wmel.environments.dmc.cheetah import Cheetah
+from wmel.environments.dmc.finger import FingerSpin, FingerTurn
 from wmel.environments.dmc.formula import Formula, Rows
-from wmel.environments.dmc.formulas import formula_for
-from wmel.environments.model_constants import UnchangedConstants, copied_fields, differing
+from wmel.environments.dmc.hopper import Hopper
+from wmel.environments.dmc.pendulum import Pendulum
+from wmel.environments.dmc.point_mass import PointMass
+from wmel.environments.dmc.reacher import Reacher
+from wmel.environments.dmc.walker import Walker
+from wmel.environments.model_constants import FixedFields, copy_fields, find_constants
 from wmel.environments.mujoco_batch import MujocoBatch
 from wmel.environments.mujoco_rows import RowLayout
 from wmel.errors import MissingExtra
 
-with warnings.catch_warnings():  # dm_control looks for a display, and there need be none
+with warnings.catch_warnings():  # dm_control looks for a display, which is not required
     warnings.simplefilter("ignore")
     from dm_control import _render, suite
 
-PROBES = range(1, 5)  # seeds whose resets show what of the model differs between episodes
-BUILT_ANEW = ("lqr",)  # domains that draw their model when they are loaded, and not at reset
-NO_BOUND = 1e9  # DeepMind Control writes 1e10 where an actuator has no limit
+PROBE_SEEDS = range(1, 5)  # resets with these seeds show which model constants differ between episodes
+SAMPLED_AT_LOADING = ("lqr",)  # domains that sample their model at loading, and not at reset
+NO_BOUND = 1e9  # dm_control uses 1e10 for an actuator without limit
+
+
+def _reacher(model: mujoco.MjModel) -> Reacher:
+    target = model.geom("target").id
+    return Reacher(float(model.geom_size[target, 0]), target)
+
+
+def _finger_turn(model: mujoco.MjModel) -> FingerTurn:
+    target = model.site("target").id
+    return FingerTurn(float(model.site_size[target, 0]), target)
+
+
+def _hopper(model: mujoco.MjModel, hopping: bool) -> Hopper:
+    chain = [model.body(name).id for name in ("pelvis", "thigh", "calf", "foot")]
+    centres = [model.body("torso").id, model.body("foot").id]
+    return Hopper(hopping, model.body_pos[chain][:, [0, 2]].copy(), model.body_ipos[centres][:, [0, 2]].copy())
+
+
+FORMULAS: dict[str, Callable[[mujoco.MjModel], Any]] = {
+    "acrobot-swingup": lambda model: Acrobot(),
+    "acrobot-swingup_sparse": lambda model: Acrobot(sparse=True),
+    "ball_in_cup-catch": lambda model: BallInCup(),
+    "cartpole-balance": lambda model: Cartpole(),
+    "cartpole-balance_sparse": lambda model: Cartpole(sparse=True),
+    "cartpole-swingup": lambda model: Cartpole(),
+    "cartpole-swingup_sparse": lambda model: Cartpole(sparse=True),
+    "cheetah-run": lambda model: Cheetah(),
+    "finger-spin": lambda model: FingerSpin(),
+    "finger-turn_easy": _finger_turn,
+    "finger-turn_hard": _finger_turn,
+    "hopper-hop": lambda model: _hopper(model, hopping=True),
+    "hopper-stand": lambda model: _hopper(model, hopping=False),
+    "pendulum-swingup": lambda model: Pendulum(),
+    "point_mass-easy": lambda model: PointMass(),
+    "point_mass-hard": lambda model: PointMass(),
+    "reacher-easy": _reacher,
+    "reacher-hard": _reacher,
+    "walker-run": lambda model: Walker(speed=8),
+    "walker-stand": lambda model: Walker(speed=0),
+    "walker-walk": lambda model: Walker(speed=1),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class SuiteTask:
-    """dm_control's environment, used for its resets and, where wmel has no formula, for its own functions."""
+    """dm_control's environment, used for its resets and, where there is no formula, for observations and rewards."""
 
     name: str
     environment: Any
     batch: MujocoBatch
     formula: Formula | None
-    unchanged: UnchangedConstants  # but for its constants, the model a reset leaves
+    fixed: FixedFields  # of the model, except for its constants
 
     def reset(self, seed: int) -> np.ndarray:
-        """A start row [S], equal to that of an environment loaded with this task seed."""
-        constants, random = self.batch.layout.constants, _random(seed)
-        if self.name.split("-")[0] in BUILT_ANEW:
-            drawn = _loaded(self.name, random)  # which goes on drawing from where loading left off
-            constants.write(self.batch.model, constants.read(drawn.physics.model.ptr))
+        """A start row [S], equal to that of a dm_control environment with this task seed."""
+        constants, random = self.batch.layout.constants, _random_state(seed)
+        if self.name.split("-")[0] in SAMPLED_AT_LOADING:
+            sampled = _load_task(self.name, random)  # the reset below continues this random state
+            constants.write(self.batch.model, constants.read(sampled.physics.model.ptr))
         _reset(self.environment, random)
-        self.unchanged.check()
-        return self.batch.current()
+        self.fixed.check()
+        return self.batch.read()
 
     def observe(self, states: np.ndarray) -> np.ndarray:
-        """[B,O]: the observation, its keys sorted, laid flat"""
+        """The observations [B,O]: the arrays of all keys, sorted by key and flattened."""
         if self.formula is not None:
-            return self._where_it_holds(states, self.formula.observe(self.rows(states)))
-        return self._by_row(states, len(self.names), lambda task: _flat(task.get_observation(self._physics)))
+            return self._mask_diverged(states, self.formula.observe(self.rows(states)))
+        return self._read_rows(states, len(self.names), lambda task: _flatten(task.get_observation(self._physics)))
 
     def reward(self, states: np.ndarray) -> np.ndarray:
-        """[B]: of the step that led to each row"""
+        """The rewards [B] of the steps that led to the rows."""
         if self.formula is not None:
-            return self._where_it_holds(states, self.formula.reward(self.rows(states)))
-        return self._by_row(states, 1, lambda task: task.get_reward(self._physics))[:, 0]
+            return self._mask_diverged(states, self.formula.reward(self.rows(states)))
+        return self._read_rows(states, 1, lambda task: task.get_reward(self._physics))[:, 0]
 
     def rows(self, states: np.ndarray) -> Rows:
         return Rows(states, self.batch.layout)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the observation's components."""
+        """The names of the components of the observation."""
         if self.formula is not None:
             return self.formula.names
         spec = self.environment.observation_spec()
@@ -76,58 +127,58 @@ class SuiteTask:
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of an action; -1 and 1 where the task sets none."""
+        """The bounds of an action, -1 and 1 where the task sets none."""
         spec = self.environment.action_spec()
         low, high = np.broadcast_to(spec.minimum, spec.shape), np.broadcast_to(spec.maximum, spec.shape)
         return np.where(low < -NO_BOUND, -1, low), np.where(high > NO_BOUND, 1, high)
 
     @property
     def milliseconds(self) -> float:
-        """That one step stands for."""
+        """The simulated time of one step."""
         return 1e3 * self.environment.control_timestep()
 
     @property
     def _physics(self) -> Any:
         return self.environment.physics
 
-    def _where_it_holds(self, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The numbers [B,...], and NaN for rows of a simulation that diverged, which a formula may not notice."""
-        fine = self.batch.layout.is_finite(states)
-        if not fine.all():
-            numbers[~fine] = np.nan
+    def _mask_diverged(self, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """The numbers [B,...], with NaN for diverged rows, because a formula may not be NaN there."""
+        is_finite = self.batch.layout.is_finite(states)
+        if not is_finite.all():
+            numbers[~is_finite] = np.nan
         return numbers
 
-    def _by_row(self, states: np.ndarray, width: int, read: Callable[[Any], Any]) -> np.ndarray:
-        """What dm_control's task says [B,width], its simulation brought to each row; NaN where the row diverged."""
+    def _read_rows(self, states: np.ndarray, width: int, read: Callable[[Any], Any]) -> np.ndarray:
+        """The numbers [B,width] that dm_control computes row by row, with NaN for diverged rows."""
         numbers = np.full((len(states), width), np.nan)
-        for place in np.flatnonzero(self.batch.layout.is_finite(states)):
-            self.batch.place(states[place])
-            numbers[place] = read(self.environment.task)
+        for row in np.flatnonzero(self.batch.layout.is_finite(states)):
+            self.batch.restore(states[row])
+            numbers[row] = read(self.environment.task)
         return numbers
 
 
 @cache
 def suite_task(name: str) -> SuiteTask:
-    """The task `domain-task`; its model is built here and nowhere else."""
+    """Loads the task `domain-task`."""
     _check_graphics(name)
-    logging.set_verbosity(logging.ERROR)  # what MuJoCo deprecates in dm_control's models is not the user's concern
-    environment = _loaded(name, _random(0))
+    logging.set_verbosity(logging.ERROR)  # hides deprecation warnings about dm_control's own models
+    environment = _load_task(name, _random_state(0))
     model, data = environment.physics.model.ptr, environment.physics.data.ptr
-    seen = []
-    for seed in PROBES:
-        drawn, random = environment, _random(seed)
-        if name.split("-")[0] in BUILT_ANEW:
-            drawn = _loaded(name, random)
-        _reset(drawn, random)
-        seen.append(copied_fields(drawn.physics.model.ptr))
-    formula = formula_for(name, model)
-    layout = RowLayout(model, differing(seen), formula.sensors if formula is not None else ())
+    samples = []
+    for seed in PROBE_SEEDS:
+        sampled, random = environment, _random_state(seed)
+        if name.split("-")[0] in SAMPLED_AT_LOADING:
+            sampled = _load_task(name, random)
+        _reset(sampled, random)
+        samples.append(copy_fields(sampled.physics.model.ptr))
+    formula = FORMULAS[name](model) if name in FORMULAS else None
+    layout = RowLayout(model, find_constants(samples), formula.sensors if formula is not None else ())
     substeps = round(environment.control_timestep() / model.opt.timestep)
-    unchanged = UnchangedConstants.but_for(layout.constants, model)
-    return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, unchanged)
+    fixed = FixedFields.of_model(layout.constants, model)
+    return SuiteTask(name, environment, MujocoBatch(data, layout, substeps), formula, fixed)
 
 
-def _loaded(name: str, random: np.random.RandomState) -> Any:
+def _load_task(name: str, random: np.random.RandomState) -> Any:
     domain, task = name.split("-")
     return suite.load(domain, task, task_kwargs={"random": random})
 
@@ -137,28 +188,28 @@ def _reset(environment: Any, random: np.random.RandomState) -> None:
     environment.reset()
 
 
-def _random(seed: int) -> np.random.RandomState:
-    """dm_control's generator for a task seed; a seed beyond 32 bits is given in words."""
+def _random_state(seed: int) -> np.random.RandomState:
+    """The generator of a task seed, as in dm_control. A seed of more than 32 bits is split in two."""
     return np.random.RandomState(seed if seed < 2**32 else [seed % 2**32, seed >> 32])
 
 
 def _check_graphics(name: str) -> None:
-    """Refuse a task that draws where nothing can be drawn with, before it tries and leaves half a context behind."""
+    """Raises MissingExtra for a task that renders without OpenGL, before it creates an incomplete context."""
     if name not in NEEDS_GRAPHICS:
         return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            drawing = _render.BACKEND != "glfw" or import_module("glfw").init()
+            can_render = _render.BACKEND != "glfw" or import_module("glfw").init()
             _render.Renderer(max_width=64, max_height=64).free()
     except (AttributeError, ImportError, OSError, RuntimeError, TypeError):
-        drawing = False
-    if not drawing:
+        can_render = False
+    if not can_render:
         raise MissingExtra(
-            f"dmc:{name} draws its terrain and needs OpenGL, which is not there with MUJOCO_GL="
+            f"dmc:{name} renders its terrain and requires OpenGL, which is not available with MUJOCO_GL="
             f"{os.environ.get('MUJOCO_GL', '')}: install EGL or OSMesa, and set MUJOCO_GL=egl or MUJOCO_GL=osmesa"
         )
 
 
-def _flat(observation: dict[str, Any]) -> np.ndarray:
+def _flatten(observation: dict[str, Any]) -> np.ndarray:
     return np.concatenate([np.ravel(observation[key]) for key in sorted(observation)])

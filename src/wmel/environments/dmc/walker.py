@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.environments.dmc.formula import Rows, tolerance
 
-START_HEIGHT = 1.3  # of the torso when its joint is at zero
+TORSO_HEIGHT = 1.3  # with the joint at zero
 STANDING = 1.2
 BODIES = ("torso", "right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 JOINTS = ("z", "x", "pitch", "right_hip", "right_knee", "right_ankle", "left_hip", "left_knee", "left_ankle")
@@ -15,7 +15,7 @@ JOINTS = ("z", "x", "pitch", "right_hip", "right_knee", "right_ankle", "left_hip
 
 @dataclass(frozen=True)
 class Walker:
-    """Bodies are seen by the cosine and sine of their angles; at a speed of 0 it is enough to stand."""
+    """Observes the cosines and sines of the angles of all bodies. With a speed of 0 the goal is to stand."""
 
     speed: float
     sensors: ClassVar[tuple[str, ...]] = ("torso_subtreelinvel",)
@@ -37,16 +37,16 @@ class Walker:
         if self.speed == 0:
             return stands
         forward = rows.sensor("torso_subtreelinvel")[:, 0]
-        moves = tolerance(forward, self.speed, np.inf, margin=self.speed / 2, falling="linear", at_margin=0.5)
+        moves = tolerance(forward, self.speed, np.inf, margin=self.speed / 2, sigmoid="linear", value_at_margin=0.5)
         return stands * (5 * moves + 1) / 6
 
 
 def _height(rows: Rows) -> np.ndarray:
-    return START_HEIGHT + rows.positions[:, 0]
+    return TORSO_HEIGHT + rows.positions[:, 0]
 
 
 def _angles(positions: np.ndarray) -> np.ndarray:
-    """Of every body to the upright: [B,7]. The root turns one way, the legs the other."""
+    """The angles [B,7] between the bodies and the vertical. The joints of root and legs have opposite signs."""
     pitch = positions[:, 2:3]
     right, left = positions[:, 3:6].cumsum(axis=1), positions[:, 6:9].cumsum(axis=1)
     return np.concatenate([pitch, pitch - right, pitch - left], axis=1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import needing
+from wmel.errors import requires_package
 from wmel.models.imagine import step_by_step
 from wmel.models.networks import ROWS_AT_ONCE, InParts, observed, weights_hash
 from wmel.models.tdmpc2.layers import expected
@@ -154,7 +154,7 @@ class TDMPC2Model:
 
     @cached_property
     def _compiled_once(self) -> Decoded:
-        with needing("numba", "tdmpc2 on a CPU needs numba: install wmel[learned]"):
+        with requires_package("numba", "tdmpc2 on a CPU needs numba: install wmel[learned]"):
             from wmel.models.tdmpc2.compiled import compiled
         with torch.inference_mode(False):
             return compiled(self.network)

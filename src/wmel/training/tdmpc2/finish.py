@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wmel.contract.trainer import Trained
+from wmel.catalog import TRAINERS
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import Decoded
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.parts import plain
 from wmel.training.tdmpc2.draws import Draws, TrainingMoment
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
@@ -87,7 +87,7 @@ def round_to_half(network: nn.Module) -> None:
         weight.copy_(weight.half())
 
 
-def stored_weights(made: Trained) -> dict[str, Tensor]:
+def stored_weights(made: TrainedModel) -> dict[str, Tensor]:
     """As a checkpoint holds them."""
     network = made.model.network
     learned = {name for name, _ in network.named_parameters()} if made.card["fit"]["half"] else set()
@@ -134,7 +134,7 @@ def card_of_tdmpc2(
         "environment": described["environment"],
         "init": described.pop("init", None),
         "model": {**described, "kind": "tdmpc2", **shape},
-        "trainer": {"name": "tdmpc2", **{one.name: plain(getattr(settings, one.name)) for one in fields(settings)}},
+        "trainer": TRAINERS.describe(settings),
         "data": data,
         "errors": errors,
         "kept": kept,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.layers import expected, surprise
 from wmel.models.tdmpc2.network import TDMPC2
@@ -23,7 +23,7 @@ WARM_UPS = 3
 class Diverged(BadInput):
     """A loss or a reward became NaN or infinite, or a simulation broke; what the best weights before that make."""
 
-    def __init__(self, message: str, best: Trained | None = None):
+    def __init__(self, message: str, best: TrainedModel | None = None):
         super().__init__(message)
         self.best = best
 

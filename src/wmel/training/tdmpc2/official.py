@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from wmel.contract.environment import Environment
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.layers import BINS
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
 from wmel.training.tdmpc2.online import rewarded_actions
@@ -130,7 +130,7 @@ LEARNING = tuple(
 )  # settings that have no use here
 
 
-def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> Trained:
+def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> TrainedModel:
     """The network of a file in either published layout, for an environment as wide as the one it learned in.
 
     `finishing` are settings of the trainer: `decoder_steps` and `half`.
@@ -138,7 +138,7 @@ def converted(path: Path, environment: Environment, device: torch.device, **fini
     network = read_official(path)
     settings = TDMPC2Trainer(_size(network, path, environment), **finishing)
     weights = {name: value.to(device) for name, value in network.state_dict().items()}
-    with limited_to(settings.threads), enough_memory(settings, playing=False):
+    with limit_threads(settings.threads), enough_memory(settings, playing=False):
         return measured(
             environment,
             settings,

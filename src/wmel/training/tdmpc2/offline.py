@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import current
 from wmel.training.stored_episodes import Episodes
@@ -68,7 +68,7 @@ class OfflineTraining:
                 self.curve.append(moment)
                 tell(moment)
 
-    def made(self, diverged: str | None = None) -> Trained:
+    def made(self, diverged: str | None = None) -> TrainedModel:
         """The last sound weights with a decoder of stored episodes, and their card."""
         updates, weights = self.sound
         networks = with_weights(self._blank, weights, self.settings, self.device)
@@ -95,7 +95,7 @@ class OfflineTraining:
             diverged=diverged,
             without=PLAYING,
         )
-        return Trained(TDMPC2Model(networks.requires_grad_(False).eval()), card)
+        return TrainedModel(TDMPC2Model(networks.requires_grad_(False).eval()), card)
 
     def unfinished(self, asked: dict[str, Any]) -> Unfinished:
         """Where it stands."""
@@ -124,9 +124,9 @@ def train_tdmpc2_offline(
     tell: Callable[[TrainingMoment], None] = lambda moment: None,
     keeper: Keeper | None = None,
     advance: Callable[[int], None] = lambda updates: None,
-) -> Trained:
+) -> TrainedModel:
     """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
-    with limited_to(settings.threads), current(device), enough_memory(settings, playing=False):
+    with limit_threads(settings.threads), current(device), enough_memory(settings, playing=False):
         training = OfflineTraining(episodes, settings, device)
         try:
             if keeper is None:

@@ -12,7 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.training.checkpoints import CARD, CHECKPOINTS, remove, remove_checkpoint, write_checkpoint, write_tensors
 from wmel.training.stored_episodes import EpisodesFolder
@@ -126,11 +126,11 @@ class Keeper:
             now.write(self.folder)
             self.saved, self._last = now.updates, time.monotonic()
 
-    def checkpoint(self, updates: int, made: Trained) -> None:
+    def checkpoint(self, updates: int, made: TrainedModel) -> None:
         """One on the way."""
         write_checkpoint(self.folder / CHECKPOINTS / f"{updates:07d}", stored_weights(made), made.card)
 
-    def finish(self, made: Trained) -> None:
+    def finish(self, made: TrainedModel) -> None:
         """The training is over: its checkpoint, and nothing to go on from."""
         write_checkpoint(self.folder, stored_weights(made), made.card)
         remove(self.folder / FILE)

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.environment import Box, Environment, Finite
-from wmel.contract.trainer import Trained
+from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.machine import limited_to
+from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
 from wmel.training.checkpoints import check_action_repeat, current, trained_for
 from wmel.training.data import TRAINING
@@ -34,14 +34,14 @@ def train_tdmpc2(
     tell: Callable[[TrainingMoment], None] = lambda moment: None,
     keeper: Keeper | None = None,
     advance: Callable[[int], None] = lambda updates: None,
-) -> Trained:
+) -> TrainedModel:
     """Learn online, fit the decoder to the policy's own episodes, and measure its return and errors on others.
 
     `tell` is called when a round of episodes ends, `advance` with the updates just done.
     With a keeper, episodes and checkpoints on the way are kept, and one that was killed goes on. Raises Diverged where
     a loss is no number; the error holds what the best weights so far make, if there are any.
     """
-    with limited_to(settings.threads), current(device), enough_memory(settings):
+    with limit_threads(settings.threads), current(device), enough_memory(settings):
         stops = () if keeper is None else keeper.stops(settings.updates)
         training = OnlineTraining(environment, settings, device, stops)
         told = tell if keeper is None else _kept(training, keeper, tell)
@@ -76,19 +76,19 @@ def _kept(
     return told
 
 
-def _best(training: OnlineTraining, diverged: str | None) -> Trained:
+def _best(training: OnlineTraining, diverged: str | None) -> TrainedModel:
     best, weights = training.best()
     return _finished(training, weights, {"weights": LAST if best is None else BEST, "return": best}, diverged)
 
 
-def _now(training: OnlineTraining) -> Trained:
+def _now(training: OnlineTraining) -> TrainedModel:
     weights = {name: value.clone() for name, value in training.learner.network.state_dict().items()}
     return _finished(training, weights, {"weights": f"of update {training.updates}", "return": None}, None)
 
 
 def _finished(
     training: OnlineTraining, weights: dict[str, Tensor], kept: dict[str, Any], diverged: str | None
-) -> Trained:
+) -> TrainedModel:
     """Weights of a training with a decoder, and their card."""
     return measured(
         training.environment,
@@ -109,7 +109,7 @@ def measured(
     device: torch.device,
     weights: dict[str, Tensor],
     **said: Any,
-) -> Trained:
+) -> TrainedModel:
     """Weights with a decoder fitted to episodes of their policy, measured on others; `said` is for the card."""
     networks = with_weights(lambda: blank_tdmpc2(environment, settings), weights, settings, device)
     wanted = DECODER_EPISODES + MEASURED_EPISODES
@@ -118,7 +118,7 @@ def measured(
     errors = decoder_of(networks, (own.observations, own.actions), (others.observations, others.actions), settings)
     described, steps = _described(environment), environment.spec.max_steps
     card = card_of_tdmpc2(described, settings, device, errors=errors, returns=others.returns, steps=steps, **said)
-    return Trained(tdmpc2_model(environment, networks), card)
+    return TrainedModel(tdmpc2_model(environment, networks), card)
 
 
 def _described(environment: Environment) -> dict[str, Any]:

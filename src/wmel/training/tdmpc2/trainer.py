@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from wmel.contract.environment import Environment
-from wmel.contract.trainer import ProgressListener, Trained
+from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES
 from wmel.parts import check_settings, refuse_unknown_settings, setting
@@ -25,7 +25,7 @@ PLACES = ("data", "device", "checkpoints")  # what is learned from, where, and w
 @refuse_unknown_settings
 @dataclass(frozen=True)
 class TDMPC2Trainer:
-    """Trained online in batched MuJoCo, or offline from the episodes another training kept."""
+    """TrainedModel online in batched MuJoCo, or offline from the episodes another training kept."""
 
     size: Literal[tuple(SIZES)] = setting(1, "millions of weights")  # pyright: ignore[reportInvalidTypeForm]
     activation: Literal["mish", "relu"] = setting("mish", "of the hidden layers")
@@ -89,7 +89,7 @@ class TDMPC2Trainer:
             self._check_played(EpisodesFolder(Path(self.data)).description(), environment)
         return self
 
-    def train(self, environment: Environment | None, folder: Path, listener: ProgressListener) -> Trained:
+    def train(self, environment: Environment | None, folder: Path, listener: ProgressListener) -> TrainedModel:
         """Play in an environment, or learn from stored episodes, which need none."""
         from wmel.training.checkpoints import usable_device
         from wmel.training.tdmpc2.learner import Diverged

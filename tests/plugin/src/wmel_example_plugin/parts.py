@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel import Estimate
 from wmel.contract.policy import Decision
-from wmel.perturbations.window import Unchanged
+from wmel.perturbations.window import NoEffect
 from wmel.planners.search import cheapest, uniform_actions
 
 
@@ -34,7 +34,7 @@ class FirstDraw:
 
 
 @dataclass(frozen=True)
-class Teleport(Unchanged):
+class Teleport(NoEffect):
     """Back to the start."""
 
     name: str = "teleport"

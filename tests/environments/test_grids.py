@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.environments.chosen import GRIDS
+from tests.environments.selection import GRIDS
 from wmel import catalog
-from wmel.environments.grids import maze_toy, two_room_toy
-from wmel.errors import BadInput
+from wmel.environments.grids import Layout, maze_toy, two_room_toy
+from wmel.errors import BadInput, BadLayout
 
 MOVES = [(0, 1), (0, -1), (-1, 0), (1, 0)]
 
@@ -42,17 +42,17 @@ def shortest_path(layout):
 
 
 @pytest.mark.parametrize(("environment", "steps"), [(maze_toy(), 14), (two_room_toy(), 11)])
-def test_the_shortest_path_is_the_documents(environment, steps):
+def test_the_shortest_path_is_that_of_wmel_0_18(environment, steps):
     assert shortest_path(environment.layout) == steps
 
 
-def test_the_maze_is_the_documents(maze):
+def test_the_maze_is_that_of_wmel_0_18(maze):
     assert (maze.layout.start, maze.layout.goal) == ((1, 5), (5, 1))
     assert len(free_cells(maze.layout)) == 16  # 64 transitions
     assert maze.spec.actions.names == ("up", "down", "left", "right")
 
 
-def test_the_two_rooms_are_the_documents(two_rooms):
+def test_the_two_rooms_are_those_of_wmel_0_18(two_rooms):
     layout = two_rooms.layout
     assert (layout.width, layout.height, layout.start, layout.goal) == (9, 7, (1, 1), (8, 5))
     assert layout.walls == {(4, y) for y in range(7) if y != 3}
@@ -106,3 +106,36 @@ def test_a_drawing_of_ones_own_is_walked():
 def test_an_episode_needs_a_step():
     with pytest.raises(BadInput, match="max_steps must be positive, got 0"):
         maze_toy(max_steps=0)
+
+
+def test_cells_count_from_the_bottom_left():
+    layout = Layout.parse("#G\nS.")
+    assert (layout.start, layout.goal, layout.walls) == ((0, 0), (1, 1), {(0, 1)})
+
+
+def test_blank_lines_around_a_drawing_do_not_count():
+    assert Layout.parse("\n\nS.G\n\n") == Layout.parse("S.G")
+
+
+def test_beyond_the_grid_nothing_is_free():
+    layout = Layout.parse("S.G")
+    assert layout.is_free((0, 0)) and not layout.is_free((-1, 0)) and not layout.is_free((3, 0))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "words"),
+    [
+        ("", "at least one row"),
+        ("\n \n", "at least one row"),
+        ("S.\n.xG", "row 2 of the layout has 3 characters, row 1 has 2"),
+        ("S.G\n.x.", "row 2, character 2 of the layout is 'x'"),
+        ("..G", "exactly one start 'S', got 0"),
+        ("SSG", "exactly one start 'S', got 2"),
+        ("S..", "exactly one goal 'G', got 0"),
+        ("SDDG", "at most one door 'D', got 2"),
+        ("S\t.G", "row 1, character 2"),
+    ],
+)
+def test_a_bad_drawing_is_named_where_it_is_bad(drawing, words):
+    with pytest.raises(BadLayout, match=words):
+        Layout.parse(drawing)

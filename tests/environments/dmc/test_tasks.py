@@ -1,9 +1,9 @@
-"""dmc_acrobot, dmc_cartpole and dmc_reacher are the documents': starts, actions, thresholds, scores."""
+"""dmc_acrobot, dmc_cartpole and dmc_reacher equal those of the wmel 0.18 repository: starts, actions, thresholds."""
 
 import numpy as np
 import pytest
 
-from tests.environments.dmc.their_environment import flat, suite
+from tests.environments.dmc.reference import flat, suite
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds, run_episodes
 
@@ -47,7 +47,7 @@ def test_the_published_observations_of_acrobot_under_full_torque():
     np.testing.assert_allclose(world.observe(np.concatenate([one, two])), published, rtol=0, atol=6e-11)
 
 
-def test_actions_are_the_documents():
+def test_actions_are_those_of_wmel_0_18():
     five = [[-1], [-0.5], [0], [0.5], [1]]
     assert catalog.environment("dmc_acrobot").spec.actions.values.tolist() == five
     assert catalog.environment("dmc_cartpole").spec.actions.values.tolist() == five
@@ -63,7 +63,7 @@ def test_actions_are_the_documents():
         ("dmc_reacher", "reward>=0.5", "target-distance"),
     ],
 )
-def test_thresholds_scores_and_length_are_the_documents(name, criterion, objective):
+def test_thresholds_objectives_and_length_are_those_of_wmel_0_18(name, criterion, objective):
     world = catalog.environment(name)
     assert str(world.default_criterion) == criterion
     assert (world.spec.max_steps, world.spec.objectives[0]) == (500, objective)

@@ -6,17 +6,16 @@ import pytest
 
 from tests.reports.outline import Outline
 from wmel.errors import MissingExtra
-from wmel.reports.document import plotly_needed
+from wmel.reports.html import render_html
+from wmel.reports.markdown import render_markdown
 
 pytest.importorskip("plotly", reason="the page needs plotly: install wmel[report]")
 pytest.importorskip("torch", reason="install wmel[learned]")
 
-from wmel.reports.toy_page import to_markdown_toy, toy_page
-from wmel.reports.toy_words import toy_sentences, toy_table
-
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
+from wmel.reports.toy_report import toy_document, toy_sentences, toy_table
 from wmel.stats.estimate import Estimate
 
 
@@ -40,7 +39,7 @@ def panels() -> list[Panel]:
 
 @pytest.fixture(scope="module")
 def page(panels) -> str:
-    return toy_page(panels)
+    return render_html(toy_document(panels))
 
 
 def test_a_page_has_every_figure_table_and_sentence(page, panels):
@@ -54,7 +53,7 @@ def test_a_page_has_every_figure_table_and_sentence(page, panels):
 
 
 def test_the_markdown_has_the_same_tables(panels):
-    text = to_markdown_toy(panels)
+    text = render_markdown(toy_document(panels))
     for panel in panels:
         for row in toy_table(panel).rows:
             assert f"| {' | '.join(cell.text for cell in row)} |" in text
@@ -80,7 +79,7 @@ def test_without_contact_nothing_is_said_of_signs():
     flat = replace(flat, readings=tuple(unknown))
     assert "never meets the ceiling" in toy_sentences(flat)[0]
     assert not any("true sign" in words for words in toy_sentences(flat))
-    assert "n/a: no contact (right sign of every row)" in to_markdown_toy([flat])
+    assert "n/a: no contact (right sign of every row)" in render_markdown(toy_document([flat]))
     assert not landscape_figure(flat).layout.shapes[1:]
 
 
@@ -102,12 +101,12 @@ def test_every_ascent_has_a_band_that_its_legend_hides_too(panels):
     assert [trace.legendgroup for trace in traces[::2]] == [trace.name for trace in traces[1::2]]
 
 
-def test_without_plotly_the_page_names_the_extra(monkeypatch):
+def test_without_plotly_the_page_names_the_extra(monkeypatch, panels):
     monkeypatch.setitem(sys.modules, "plotly", None)
-    for name in ("toy_page", "toy_figures", "plotly_script"):
-        monkeypatch.delitem(sys.modules, f"wmel.reports.{name}")
-    with pytest.raises(MissingExtra, match=r"install wmel\[report\]"), plotly_needed():
-        import wmel.reports.toy_page  # noqa: F401
+    for name in ("toy_figures", "figure_style", "plotly_script"):
+        monkeypatch.delitem(sys.modules, f"wmel.reports.{name}", raising=False)
+    with pytest.raises(MissingExtra, match=r"install wmel\[report\]"):
+        render_html(toy_document(panels))
 
 
 @pytest.mark.slow

@@ -8,14 +8,14 @@ import pytest
 
 from wmel import catalog, testing
 from wmel.closed_loop.run import BenchmarkRunner
-from wmel.contract.environment import Recoverable, RewardsObservations
-from wmel.environments.action_repeat import Repeated
+from wmel.contract.environment import HasRewardFormula, Recoverable
+from wmel.environments.action_repeat import ActionRepeatEnvironment
 from wmel.environments.dmc.environment import DmcEnvironment
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
+from wmel.kinds import implements
 from wmel.models.imagine import step_by_step
 from wmel.models.oracle import Oracle
-from wmel.parts import able
 from wmel.training.checkpoints import check_action_repeat, check_trained_for, trained_for
 
 CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"
@@ -63,7 +63,7 @@ def test_all_candidates_are_imagined_in_one_inner_rollout():
             calls.append(actions.shape)
             return super().rollout(states, actions)
 
-    world = Repeated(Counted(CARTPOLE, "cartpole-swingup"), 2)
+    world = ActionRepeatEnvironment(Counted(CARTPOLE, "cartpole-swingup"), 2)
     world.rollout(world.reset(np.zeros(64, int)), drawn(world, 64, 10))
     assert calls == [(64, 20, 1)]
 
@@ -111,7 +111,7 @@ def test_the_spec_tells_the_repeat_and_keeps_the_rest():
 @pytest.mark.parametrize("name", [CARTPOLE, REACHER])
 def test_what_only_the_last_control_step_could_tell_is_not_claimed(name):
     world = catalog.environment(name, action_repeat=2)
-    assert world.default_criterion is None and not able(world, RewardsObservations)
+    assert world.default_criterion is None and not implements(world, HasRewardFormula)
     assert world.spec.objectives[0] == "model-reward" and "task-reward" not in world.spec.objectives
     for objective in world.spec.objectives:
         catalog.objective(objective, world)
@@ -121,7 +121,9 @@ def test_what_only_the_last_control_step_could_tell_is_not_claimed(name):
 
 def test_the_state_is_recovered_where_the_inner_one_is():
     world = catalog.environment(REACHER, action_repeat=2)
-    assert able(world, Recoverable) and not able(catalog.environment("dmc:walker-walk", action_repeat=2), Recoverable)
+    assert implements(world, Recoverable) and not implements(
+        catalog.environment("dmc:walker-walk", action_repeat=2), Recoverable
+    )
     states = world.step(world.reset(np.arange(6)), drawn(world, 6, 1)[:, 0])
     recovered = world.recover(world.observe(states))
     assert recovered.shape == states.shape

@@ -1,10 +1,11 @@
 """ESNR readings as words, tables and a page."""
 
 import pytest
-from wmel.reports.esnr_page import esnr_page, to_markdown_esnr
-from wmel.reports.esnr_words import esnr_sentences
 
 from wmel.reports.esnr_envelope import EsnrRecord
+from wmel.reports.esnr_report import esnr_document, esnr_sentences
+from wmel.reports.html import render_html
+from wmel.reports.markdown import render_markdown
 
 
 def estimate(value, low=None, high=None, reason=""):
@@ -83,9 +84,9 @@ def test_a_difference_is_named_only_if_its_interval_leaves_0(interval, words):
 
 def test_markup_in_names_is_text():
     made = record(reading("<i>m</i>", "fog", (5, 4, 6), (0.8, 0.7, 0.9)), reading("n", "zog", (-1, -2, 0)))
-    page = esnr_page(made)
+    page, markdown = render_html(esnr_document(made)), render_markdown(esnr_document(made))
     assert "<b>world" not in page and "<i>m" not in page
-    assert "<b>" not in to_markdown_esnr(made).replace("\\<b>", "")
+    assert "<b>" not in markdown.replace("\\<b>", "") and "<i>" not in markdown.replace("\\<i>", "")
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_the_page_draws_its_figures(opened):
         reading("oracle", "fog(fd)", (9, -1, 12), (1.0, 1.0, 1.0)),
         reading("m", "zog", (None, None, None, "dead"), (None, None, None, "dead")),
     )
-    tab, noticed, address = opened(esnr_page(made))
+    tab, noticed, address = opened(render_html(esnr_document(made)))
     tab.wait_for_selector("#states .main-svg")
     assert tab.locator(".js-plotly-plot").count() == 3
     assert noticed == {"complaints": [], "requests": [address]}

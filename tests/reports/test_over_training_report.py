@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
-from wmel.reports.over_training_page import over_training_page, to_markdown_over_training
-from wmel.reports.over_training_words import correlation_table, training_sentences, training_table
 
-from tests.reports.test_esnr_page import reading, record
+from tests.reports.test_esnr_report import reading, record
+from wmel.reports.html import render_html
+from wmel.reports.markdown import render_markdown
 from wmel.reports.over_training_curves import TrainingReadings, correlations
+from wmel.reports.over_training_report import (
+    correlation_table,
+    over_training_document,
+    training_sentences,
+    training_table,
+)
 
 UPDATES = (1, 4, 16, 64, 256, 1024, 4096)
 V = (8, 4, 1, 1, 1, 4, 9)
@@ -73,7 +79,7 @@ def test_a_run_without_numbers_counts_in_no_correlation():
 
 def test_markup_is_text():
     made = [with_returns("<b>x</b>", V)]
-    page, markdown = over_training_page(made), to_markdown_over_training(made)
+    page, markdown = render_html(over_training_document(made)), render_markdown(over_training_document(made))
     assert "<b>x" not in page and "<i>return" not in page and "<b>world" not in page
     assert "<b>" not in markdown.replace("\\<b>", "") and "given updates" in markdown
 
@@ -81,7 +87,7 @@ def test_markup_is_text():
 @pytest.mark.slow
 def test_the_page_draws_its_figures(opened):
     made = [with_returns("seed0", V), training("seed1", (0, *V[1:])), training("seed2", [None] * 7)]
-    tab, noticed, address = opened(over_training_page(made))
+    tab, noticed, address = opened(render_html(over_training_document(made)))
     tab.wait_for_selector("#beside-1 .main-svg")
     assert tab.locator(".js-plotly-plot").count() == 4
     assert noticed == {"complaints": [], "requests": [address]}

@@ -1,0 +1,213 @@
+"""Every word that an output prints can be looked up, however it is spelled."""
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from wmel import catalog
+from wmel.analysis.verdict import Label
+from wmel.diagnostics.ceiling_bounce.panel import ESTIMATORS
+from wmel.diagnostics.esnr.alignment import AlignmentDiagnostic
+from wmel.diagnostics.esnr.measure import DIFFERENCES, METHODS
+from wmel.diagnostics.esnr.over_training import CurveShape
+from wmel.diagnostics.prediction_error import PredictionErrorDiagnostic
+from wmel.errors import BadInput
+from wmel.glossary.catalogued import COLUMNS, SETTINGS, column_group, part_groups, setting_group
+from wmel.glossary.lookup import all_groups, find, key_of, names
+from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
+from wmel.reports.answers import MIXED, PHRASES, Advice
+from wmel.reports.any_record import RECORD
+from wmel.schema import COLUMNS as EPISODE_COLUMNS
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "wmel"
+HEADED = ("TableColumn", "table")  # calls whose first arguments are headings
+RULES = ("strict", "paper", "anytime")
+MARGINS = ("delta", "rho", "tau", "alpha")
+INTERVALS = ("wilson", "clopper-pearson", "agresti-caffo", "newcombe", "miettinen-nurminen", "tango", "bonett-price")
+TESTS = ("mover-r", "mid-p", "Holm", "confidence sequence", "paired t", "t over seeds", "bootstrap-t", "Spearman")
+DEFINED = [word for group in all_groups() for word in group.words]
+FIELDS = sorted(
+    {name for model in RECORD.json_schema(by_alias=True)["$defs"].values() for name in model.get("properties", {})}
+)
+
+
+def headings() -> list[str]:
+    """Every heading of a table that the source spells out."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in HEADED:
+                found |= {
+                    one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                }
+    return sorted(found)
+
+
+def unexplained(words: Iterable[str]) -> list[str]:
+    """Those that cannot be looked up."""
+    return [word for word in words if not is_explained(word)]
+
+
+def is_explained(word: str, but_by: str | None = None) -> bool:
+    """Whether a word has a meaning in another group than the one given."""
+    try:
+        return any(one.group != but_by for one in find(word))
+    except BadInput:
+        return False
+
+
+def test_every_heading_that_the_source_spells_out_is_explained():
+    found = headings()
+    assert len(found) > 30 and unexplained(found) == []
+
+
+def test_every_verdict_answer_rule_margin_interval_and_test_is_explained():
+    answers = [*Label, *Advice, MIXED, *(phrase for phrase, _ in PHRASES.values())]
+    assert unexplained([*answers, *RULES, *MARGINS, *INTERVALS, *TESTS]) == []
+
+
+def test_every_estimator_and_shape_is_explained():
+    shapes, toy = [one.value for one in CurveShape], [one.name for one in ESTIMATORS]
+    assert unexplained([*METHODS, DIFFERENCES, *shapes, *toy]) == []
+
+
+def test_every_metric_is_explained_in_full():
+    for name in catalog.METRICS.built_in:
+        (word,) = (one for one in find(f"{name}20" if name.endswith("@") else name) if one.group == "Metrics")
+        assert word.definition and word.formula and word.unit and word.use and word.example, name
+
+
+def test_every_column_of_episodes_is_explained_as_it_is_declared():
+    for name, column in EPISODE_COLUMNS.items():
+        (word,) = (one for one in find(name) if one.group == COLUMNS)
+        assert word.definition.casefold().rstrip(".") == column.doc.casefold()
+
+
+def test_every_field_of_a_record_is_explained_and_not_as_a_setting_alone():
+    assert [field for field in FIELDS if not is_explained(field, but_by=SETTINGS)] == []
+
+
+@pytest.mark.parametrize("registry", catalog.CATALOGUE.values(), ids=list(catalog.CATALOGUE))
+def test_every_part_and_each_of_its_settings_is_explained(registry):
+    assert unexplained(registry.built_in) == []
+    for part in registry.built_in:
+        for name, setting in registry.settings_of(part).items():
+            meanings = [word for word in find(name) if word.group == SETTINGS]
+            assert any(setting.expected in word.owner for word in meanings), (part, name)
+
+
+def test_the_settings_that_stand_beside_a_part_are_explained():
+    assert unexplained(["execute", "planner.execute", "perturbation.step", "probability"]) == []
+
+
+def test_what_prediction_errors_are_returned_as_is_explained(maze):
+    read = PredictionErrorDiagnostic(steps=2, states=2).read(maze, "oracle", None, objective=None, seed=0)
+    assert unexplained(read["rows"][0]) == []
+
+
+def test_what_alignment_is_returned_as_is_explained():
+    pytest.importorskip("dm_control")
+    small = AlignmentDiagnostic(methods=("zog",), states=2, samples=4, plan_horizon=2, episode_steps=2)
+    read = small.read(catalog.environment("dmc:cartpole-swingup"), "oracle", None, objective=None, seed=0)
+    assert unexplained(read["rows"][0]) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("GAP", "gap"),
+        ("Counterfactual Planning-Gap", "gap"),
+        ("relative_loss", "relative loss"),
+        ("relative-loss", "relative loss"),
+        ("model bottleneck", "MODEL BOTTLENECK"),
+        ("EQUIVALENT, PLANNER-LIMITED", "EQUIVALENT, PLANNER-LIMITED"),
+        ("equivalent", "EQUIVALENT"),
+        ("mid p", "mid-p"),
+        ("H*", "effective_horizon"),
+        ("success@20", "success@K"),
+        ("deadline@5", "deadline@MS"),
+        ("verdict (strict or anytime)", "verdict"),
+        ("fog(fd)", "fog(fd)"),
+        ("planner.elites", "elites"),
+        ("perturbation_k", "k"),
+        ("success_low", "low"),
+        ("esnr.median", "median"),
+        ("observation-noise-0.1@20", "observation-noise"),
+        ("composite:drop-next-2+env-default", "composite"),
+        ("dmc walker walk", "dmc:walker-walk"),
+    ],
+)
+def test_a_word_is_found_however_it_is_spelled(typed, name):
+    assert find(typed)[0].name == name
+
+
+def test_all_meanings_of_a_word_are_given():
+    assert {word.group for word in find("cem")} == {"ESNR and alignment", "planner"}
+    assert {word.group for word in find("steps")} == {"Columns of tables", COLUMNS, SETTINGS}
+
+
+@pytest.mark.parametrize("typed", ["", "@", "elitez", "MODEL BOTTLENECKS OF MINE", "no:such"])
+def test_an_unknown_word_is_refused_by_name(typed):
+    with pytest.raises(BadInput) as refused:
+        find(typed)
+    assert repr(typed) in str(refused.value)
+
+
+def test_the_nearest_words_are_named():
+    with pytest.raises(BadInput, match=r"nearest: .*elites"):
+        find("elitez")
+
+
+def test_every_name_and_every_other_name_is_found():
+    for word in DEFINED:
+        for name in (word.name, *word.also):
+            assert word in find(name), name
+
+
+def test_another_name_is_more_than_another_spelling():
+    for word in DEFINED:
+        keys = [key_of(name) for name in (word.name, *word.also)]
+        assert len(keys) == len(set(keys)), word.name
+
+
+def test_no_word_is_defined_twice_in_the_files():
+    written = [word.name for group in written_groups() for word in group.words]
+    assert len(written) == len(set(written))
+
+
+def test_definitions_are_sentences_for_a_terminal():
+    for word in DEFINED:
+        assert word.definition.endswith("."), word.name
+        assert not any("](" in text or "**" in text for text in word.parts.values()), word.name
+    assert all(len(word.definition) < 260 for word in DEFINED)
+
+
+def test_the_page_to_read_on_exists():
+    assert all((ROOT / "docs" / word.page).is_file() for word in DEFINED if word.page)
+
+
+def test_every_field_that_is_defined_is_one_of_a_record():
+    listed = {name.casefold() for name in FIELDS}
+    strange = [word.name for word in written_group("records").words if not {word.name, *word.also} & listed]
+    assert not strange
+
+
+def test_words_of_what_is_measured_are_no_settings_of_trainers():
+    """They are found without importing torch."""
+    trainers = {name for part in catalog.TRAINERS.built_in for name in catalog.TRAINERS.settings_of(part)}
+    measured = {
+        name.casefold()
+        for group in written_groups(MEASURES)
+        for word in group.words
+        for name in (word.name, *word.also)
+    }
+    assert not trainers & measured
+
+
+def test_names_hold_no_settings_and_every_group_has_words():
+    assert "gap" in names() and "elites" not in names()
+    assert all(group.words for group in all_groups())
+    assert len(written_groups()) == len(FILES) and column_group().words and part_groups() and setting_group().words

@@ -1,0 +1,182 @@
+import re
+
+import pytest
+
+from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
+from wmel.reports.document import Section, Table
+from wmel.reports.html import render_html
+from wmel.reports.markdown import render_markdown
+from wmel.reports.study_gaps import study_gaps
+from wmel.reports.study_report import describe_comparison, gap_sentence, limits_of_all, study_document
+from wmel.reports.study_tables import summary_table
+from wmel.reports.terminal import render_terminal
+
+
+def to_markdown_study(record) -> str:
+    return render_markdown(study_document(record))
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return to_markdown_study(study())
+
+
+def hostile():
+    return study(models=(HOSTILE, "*b|c*"), name="a `b` | <img src=x>")
+
+
+def tables_in(text: str) -> list[list[list[str]]]:
+    """The cells of every table, as GitHub would split them."""
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
+    return [[re.split(r"(?<!\\)\|", line)[1:-1] for line in block] for block in blocks]
+
+
+@pytest.mark.parametrize("made", [study, one_gap, trained_on_more, hostile])
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(made):
+    record = made()
+    tables = tables_in(to_markdown_study(record))
+    assert len(tables) == 1 + 2 * len(record.comparisons) + bool(record.missing)
+    assert all(len(row) == len(table[0]) for table in tables for row in table)
+
+
+def tables_of(blocks) -> list[Table]:
+    """Every table below some blocks."""
+    inner = [table for block in blocks if isinstance(block, Section) for table in tables_of(block.blocks)]
+    return [*(block for block in blocks if isinstance(block, Table)), *inner]
+
+
+def test_the_tables_hold_what_the_record_holds():
+    gaps = study_gaps(study())
+    rows = summary_table(study()).rows
+    for gap, row in zip(gaps, rows, strict=True):
+        entry, (setting, model, verdict, oracle, success, difference, interval, p_value, adjusted, n) = gap.entry, row
+        assert (setting.text, model.text, verdict.text) == (gap.differs, gap.model, entry.verdict)
+        assert oracle.value == entry.oracle_success_rate and oracle.text == f"{oracle.value:.3f}"
+        assert success.value == entry.learned_success_rate and success.text == f"{success.value:.3f}"
+        assert difference.value == entry.gap and difference.text == f"{entry.gap:+.3f}"
+        assert interval.text == f"[{entry.gap_ci_low:+.3f}, {entry.gap_ci_high:+.3f}]"
+        assert (p_value.value, adjusted.value) == (entry.mid_p.value, entry.mid_p_holm)
+        assert n.text == str(entry.n_episodes_learned)
+
+
+def test_a_page_its_markdown_and_its_terminal_hold_the_same_gaps(text):
+    page, lines = render_html(study_document(study())), "\n".join(render_terminal(study_document(study())))
+    for row in summary_table(study()).rows:
+        numbers = [cell.text for cell in row[3:]]
+        assert "".join(f'<td class="number">{one.replace("<", "&lt;")}</td>' for one in numbers) in page
+        assert f"| {' | '.join(one for one in numbers)} |" in text
+        assert all(number in lines for number in (*numbers[:4], numbers[5]))
+
+
+def test_the_summary_names_every_gap_once(text):
+    rows = tables_in(text)[0][2:]
+    assert len(rows) == 12
+    assert len({(row[0], row[1]) for row in rows}) == 12
+    assert text.index("## Gaps") < text.index("Every gap of the study") < text.index("### maze_toy/cem-5")
+
+
+def test_title_about_size_missing_and_refused_are_said(text):
+    title, answer, *shared = text.split("\n\n")[:5]
+    assert title == "# horizons" and answer.startswith("It depends: mlp ")
+    assert shared[:2] == ["How far must a planner look ahead?", "Two worlds, two models."]
+    assert shared[2] == "24 cells, 960 stored episodes, 6 settings."
+    assert "| maze_toy/cem-50/mlp/seed-1 | 7 | the disk was full |" in text
+    assert "- maze_toy/cem-15: seeds 0 and 1 cannot be pooled: version of numpy differs" in text
+
+
+def test_a_criterion_put_in_place_of_the_studys_own_is_said(text):
+    assert "judged anew by reward>=0.5" in to_markdown_study(study(rescored="reward>=0.5"))
+    assert "anew" not in text
+
+
+def test_a_setting_is_one_line_that_names_what_the_arms_share():
+    said = describe_comparison(study().comparisons[0])
+    for fact in ("environment: maze_toy", "starts: sampled from the task", "planner: cem", "goal_distance"):
+        assert fact in said
+    for fact in ("success: distance<=0", "seeds: 0, 1", "episodes: 40", "swept plan_horizon: 5"):
+        assert fact in said
+    assert "\n" not in said
+    assert "perturbation" not in said and "stop" not in said  # as usual, so not named
+    assert "model" not in said  # arms differ in it
+
+
+def test_many_seeds_are_named_by_their_ends():
+    first = study().comparisons[0]
+    setting = first.setting.model_copy(update={"seeds": list(range(20))})
+    assert "seeds: 0 to 19;" in describe_comparison(first.model_copy(update={"setting": setting}))
+
+
+def test_what_is_undefined_says_n_a_and_why(text):
+    assert "- n/a: the arms are not paired (mid-p of dmc_cartpole plan_horizon=5 / large-mlp; Holm" in text
+    assert "- n/a: no episode succeeded (steps of random)" in text
+    assert "- n/a: the oracle never succeeds: there is nothing to lose (relative loss of every row)" in text
+    assert "None" not in text and "nan" not in text
+
+
+def test_every_n_a_of_a_document_has_a_reason():
+    for table in tables_of(study_document(study()).sections):
+        for row in table.rows:
+            assert all(cell.reason for cell in row if cell.text == "n/a")
+
+
+def test_columns_in_which_nothing_was_requested_are_left_out(text):
+    arms = [table for table in tables_in(text) if table[0][0].strip() == "arm"]
+    heads = [[cell.strip() for cell in table[0]] for table in arms]
+    assert len(heads) == 6 and not any("return" in head for head in heads)  # no environment rewards
+    assert sum("steps" in head for head in heads) == 5  # in one setting no arm succeeds
+
+
+def test_claims_have_columns_only_where_something_was_retrained(text):
+    assert "this training recipe" in text
+    gap = one_gap().comparisons[0].gaps["mlp"].model_copy(update={"claims": None})
+    alone = one_gap().comparisons[0].model_copy(update={"gaps": {"mlp": gap}})
+    assert "this training recipe" not in to_markdown_study(study(comparisons=[alone]))
+
+
+def test_a_record_of_nothing_is_a_page_that_says_so():
+    text = to_markdown_study(study(comparisons=[], missing=[], refused=[]))
+    assert "No gap was measured." in text and "|" not in text
+
+
+def test_no_name_becomes_markup():
+    text = to_markdown_study(hostile())
+    assert text.startswith("# a \\`b\\` \\| \\<img src=x>\n")
+    assert not re.search(r"(?<!\\)<[a-z/]", text)
+    assert "\\*b\\|c\\*" in text
+
+
+def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
+    told = {(gap.comparison.name, gap.model): gap_sentence(gap) for gap in study_gaps(study())}
+    assert told["maze_toy/cem-15", "large-mlp"].startswith("Cannot tell: ")
+    assert "fresh pairs would decide" in told["maze_toy/cem-15", "large-mlp"]
+    assert told["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
+    assert "does not hold after correction for 11 comparisons (mid-p 0.081)" in told["maze_toy/cem-5", "mlp"]
+    assert "not for the training recipe: [-0.050, +0.550]" in told["maze_toy/cem-5", "mlp"]
+    assert "The training recipe shows it too: [+0.325, +0.925]" in told["maze_toy/cem-200", "mlp"]
+    assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]
+    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "mlp"]
+    assert told["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
+
+
+def test_what_all_gaps_leave_open_is_said_once():
+    gaps = study_gaps(many_gaps(5))
+    shared = limits_of_all(gaps)
+    assert shared and not any(limit in gap_sentence(gap, shared) for gap in gaps for limit in shared)
+    assert all(limit in gap_sentence(gap) for gap in gaps for limit in shared)
+    for rendered in (to_markdown_study(many_gaps(5)), "\n".join(render_terminal(study_document(many_gaps(5))))):
+        assert all(rendered.count(limit) == 1 for limit in shared)
+    assert limits_of_all(study_gaps(one_gap())) == []
+
+
+def test_a_run_that_may_stop_early_has_no_paper_verdict_and_says_why():
+    only = one_gap().comparisons[0]
+    entry = only.gaps["mlp"]
+    early = {"anytime": entry.verdicts["strict"].model_copy(update={"rule": "anytime"})}
+    gap = entry.model_copy(update={"verdict_paper": None, "verdicts": early})
+    text = to_markdown_study(study(comparisons=[only.model_copy(update={"gaps": {"mlp": gap}})]))
+    assert "verdict (anytime)" in text
+    assert "- n/a: the run could stop early, which this does not allow for (verdict (paper) of mlp)" in text
+
+
+def test_a_hundred_gaps_are_a_hundred_rows():
+    assert len(tables_in(to_markdown_study(many_gaps(100)))[0]) == 102
