@@ -176,7 +176,7 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
         (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is one of checkpoint, object and trainer"),
         (('object = "tests.experiments.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
         (('object = "tests.experiments.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
-        (('name = "still"', 'name = "oracle"'), "is kept for an arm that is always there"),
+        (('name = "still"', 'name = "oracle"'), "is the name of an arm of every study"),
         (('name = "maze"', 'name = "maze'), "is not TOML: Illegal character '\\n' (at line 2, column 13)"),
         (("[[planners]]", "[planners]"), "planners: write each as a [[planners]] table"),
         (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one is needed"),

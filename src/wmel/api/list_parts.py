@@ -9,7 +9,7 @@ from wmel.api.given import add_cwd_to_path
 from wmel.api.verbs import verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
-from wmel.experiments.keys import BESIDE
+from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.kinds import kind_of
 from wmel.parts import Part, Registry, import_object
 from wmel.reports.terminal import lines_of, table
@@ -108,7 +108,7 @@ def _kind(kind: str, registry: Registry) -> tuple[Mapping[str, Any], list[str]]:
 
 def _part(name: str, registry: Registry, environment: Any) -> tuple[Mapping[str, Any], list[str]]:
     part = registry.parts.get(name) or Part(name, "", "yours")
-    known = {**registry.settings_of(name), **BESIDE.get(registry.kind, {})}
+    known = {**registry.settings_of(name), **ENTRY_SETTINGS.get(registry.kind, {})}
     resolved = _resolve_defaults(name, registry, environment)
     settings = {
         one.name: {
