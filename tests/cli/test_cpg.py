@@ -77,7 +77,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
         ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "trained on dmc_cartpole"),
-        ("--env dmc_cartpole --model cart --seeds 10000", "those from 10000 on are of training data"),
+        ("--env dmc_cartpole --model cart --seeds 10000", "those from 10000 on are reserved for training data"),
         ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
         ("--env dmc_cartpole --model cart --device cuda:9", "torch sees"),

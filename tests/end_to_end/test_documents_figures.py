@@ -103,7 +103,7 @@ def earliest_cut(monkeypatch):
         lowest = closest_approach(costs).costs
         return CandidateCosts(lowest, (costs == lowest[:, None]).argmax(axis=1) + 1)
 
-    monkeypatch.setattr(imagine, "reduced", earliest)
+    monkeypatch.setattr(imagine, "reduce_costs", earliest)
 
 
 def test_the_comparison_rejects_a_cut_without_the_terminal_tie(earliest_cut):

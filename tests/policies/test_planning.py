@@ -103,7 +103,7 @@ def test_a_callable_that_changes_its_input_is_told_so(maze):
         state += 1
         return state
 
-    assert "meddling changed the state or action it was given" in run(maze, meddling)["error"][0]
+    assert "meddling changed its argument" in run(maze, meddling)["error"][0]
 
 
 def test_a_callable_that_returns_another_shape_is_told_so(maze):
@@ -193,7 +193,7 @@ def test_a_rollout_without_the_start_is_told_so(maze):
         def rollout(self, latents, actions):
             return np.repeat(latents[:, None], actions.shape[1], axis=1)
 
-    assert "the start included" in run(maze, Late())["error"][0]
+    assert "including the start" in run(maze, Late())["error"][0]
 
 
 def test_a_class_that_needs_arguments_is_told_so(maze):

@@ -153,7 +153,7 @@ def test_being_asked_changes_no_weight():
 
 
 def test_a_latent_that_is_no_groups_is_refused():
-    with pytest.raises(BadInput, match="groups of 8"):
+    with pytest.raises(BadInput, match="a multiple of 8"):
         TDMPC2(5, 1, NetworkShape(16, 16, 12, 2, 2))
 
 
