@@ -17,7 +17,7 @@ from wmel.contract.policy import Percept
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
 from wmel.models.tdmpc2.layers import NormedLinear
-from wmel.models.tdmpc2.model import Decoded, Rollout, TDMPC2Model
+from wmel.models.tdmpc2.model import Rollout, TDMPC2Model, TDMPC2WithDecoder
 from wmel.randomness import Streams
 from wmel.training.tdmpc2.train import blank_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
@@ -44,7 +44,7 @@ class OneStateAtATime:
     cosines: tuple[int, ...]
 
     @classmethod
-    def of(cls, networks: Decoded, world) -> "OneStateAtATime":
+    def of(cls, networks: TDMPC2WithDecoder, world) -> "OneStateAtATime":
         levels, objective = world.spec.actions.values[:, 0].tolist(), catalog.objective("upright", world)
         agent = networks.agent
         return cls(plain(agent.encoder), plain(agent.dynamics), networks.decoder, levels, objective.cosines)
@@ -107,7 +107,7 @@ def planned(world, model: TDMPC2Model, planner: str, episodes: int) -> Callable[
     return lambda: policy.act(percept, policy.observe(percept, None), streams)
 
 
-def products(networks: Decoded, planner: str) -> Callable[[], None]:
+def products(networks: TDMPC2WithDecoder, planner: str) -> Callable[[], None]:
     """Nothing but the matrix products of a plan in latent space."""
     rows, rounds = PLANNERS[planner], ITERATIONS if planner == "cem" else 1
     moving = [layer for layer in networks.agent.dynamics if isinstance(layer, nn.Linear)]
@@ -123,7 +123,7 @@ def products(networks: Decoded, planner: str) -> Callable[[], None]:
     return multiply
 
 
-def check_costs(world, networks: Decoded, loop: OneStateAtATime) -> None:
+def check_costs(world, networks: TDMPC2WithDecoder, loop: OneStateAtATime) -> None:
     """The loop and our decoded way give the same candidates the same costs."""
     model, percept = TDMPC2Model(networks, "decoded"), percept_of(world, 1)
     candidates = np.random.default_rng(0).integers(0, len(loop.levels), (1, CANDIDATES, HORIZON, 1))
@@ -146,7 +146,7 @@ def cpu_ms(work: Callable[[], object], times: int) -> float:
     return 1e3 * (time.process_time() - begin) / times
 
 
-def measure(world, networks: Decoded, loop: OneStateAtATime, planner: str, batches: tuple[int, ...]) -> float:
+def measure(world, networks: TDMPC2WithDecoder, loop: OneStateAtATime, planner: str, batches: tuple[int, ...]) -> float:
     """Print a table row for each way; how many times a plan in latent space costs its bare products, at one episode."""
     start, rng = tuple(percept_of(world, 1).observation[0].tolist()), random.Random(0)
     documents = loop.cem if planner == "cem" else loop.random_shooting

@@ -75,6 +75,8 @@ VERBS = {  # every verb of the command line, by the same name
     "power": "wmel.api.power",
     "check": "wmel.api.check",
     "explain": "wmel.api.explain",
+    "list_parts": "wmel.api.list_parts",
+    "doctor": "wmel.api.doctor",
 }
 _HOMES |= VERBS
 _OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # names that differ from those at home

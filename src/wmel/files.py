@@ -1,8 +1,9 @@
-"""Files: written atomically, and hashed with a cache that is valid until the file changes."""
+"""Files: written atomically, read as TOML, and hashed with a cache that is valid until the file changes."""
 
 import os
 import shutil
 import tempfile
+import tomllib
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
@@ -89,3 +90,17 @@ def _hash(paths: tuple[Path, ...], stamps: tuple[Stamp | None, ...]) -> Any:
     digest = _hash(paths[:-1], stamps[:-1]).copy()
     digest.update(paths[-1].read_bytes())
     return digest
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """The tables of a TOML file, and its text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {path}: {error}") from error
+    try:
+        return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        words = " ".join(str(error).split())
+        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
+        raise BadInput(f"{path} is not TOML: {twice}{words}") from error

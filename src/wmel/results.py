@@ -235,9 +235,9 @@ def _episodes_of(parts: Sequence[tuple[Any, Mapping[str, Any]]]) -> Any:
     """Tables of episodes as one polars table, each with columns that hold one value."""
     import polars as pl
 
-    from wmel.experiments.tables import frame_of
+    from wmel.experiments.tables import to_frame
 
-    frames = [frame_of(one).with_columns(pl.lit(value).alias(name) for name, value in named.items())
+    frames = [to_frame(one).with_columns(pl.lit(value).alias(name) for name, value in named.items())
               for one, named in parts]  # fmt: skip
     return pl.concat(frames, how="diagonal_relaxed")
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+import wmel
 from wmel.catalog import CATALOGUE
 
 
@@ -65,3 +66,17 @@ def test_what_cannot_be_made_is_refused_with_the_reason(wmel_command, verb):
 
 def test_what_a_function_makes_is_checked(wmel_command):
     assert "make_planner as planner" in wmel_command("check", "tests.experiments.swept_parts:make_planner").stdout
+
+
+@pytest.mark.parametrize("names", [["cem", "mppi"], ["planners", "cem"], ["planners", "presets"], ["paper"]])
+def test_several_names_are_one_document(wmel_command, names):
+    assert set(json.loads(wmel_command("list", *names, "--json").stdout)) == set(names)
+
+
+def test_python_lists_what_the_command_line_lists(wmel_command):
+    for words in (["cem"], ["planners"], ["cem", "mppi"]):
+        assert str(wmel.list_parts(words)).strip() == wmel_command("list", *words).stdout.strip()
+    assert {row["entry"] for row in wmel.list_parts("cem").rows} == set(CATALOGUE["planners"].settings_of("cem")) | {
+        "execute"
+    }
+    assert wmel.doctor().entries["packages"] == json.loads(wmel_command("doctor", "--json").stdout)["packages"]

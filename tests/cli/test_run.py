@@ -75,7 +75,7 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
         (["--perturb-prob", "nan"], "must lie in [0, 1], got nan"),
         (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "never strikes: give perturb_prob"),
         (["--perturb-prob", "1", "--perturbation", "composite:"], "composite"),
-        (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 needs an idle action"),
+        (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 requires an idle action"),
         (["--perturb-prob", "1", "--perturbation", "drop-nex-2"], "did you mean 'drop-next'?"),
         (["--policy", "cem", "--model", "no_such_module:thing"], "cannot import 'no_such_module:thing'"),
         (["--policy", "cem", "--model", "wmel.catalog:nothing"], "has no 'nothing'"),
@@ -90,14 +90,14 @@ def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
             ["--policy", "cem", "--execute", "0"],
             "planner 'cem': execute must be a whole number of at least 1, or none, got 0",
         ),
-        (["--success", "reward>0.6"], "'reward>0.6' is no criterion of success; write one like 'reward>=0.6'"),
-        (["--success", "reward>=0.6"], "no quantity 'reward' to judge success by; known: distance"),
-        (["--success", "distance<=0@at_end", "--stop", "success"], "it needs stop = horizon"),
+        (["--success", "reward>0.6"], "'reward>0.6' is not a success criterion; write 'reward>=0.6'"),
+        (["--success", "reward>=0.6"], "no quantity 'reward' for the criterion; known: distance"),
+        (["--success", "distance<=0@at_end", "--stop", "success"], "set stop = horizon"),
         (["--stop", "never"], "stop: must be 'success' or 'horizon', got 'never'"),
         (["--init", "fixed"], "environment 'maze_toy' has no setting 'init'; it takes layout, max_steps"),
         (["--env", "dmc_acrobot", "--init", "random"], "init must be 'task' or 'fixed', got 'random'"),
         (["--env", "dmc:acrobat-swingup"], "did you mean 'dmc:acrobot-swingup'?"),
-        (["--env", "dmc:walker-walk", "--stop", "success", "--policy", "random"], "no success to stop at"),
+        (["--env", "dmc:walker-walk", "--stop", "success", "--policy", "random"], "requires a criterion"),
         (["--env", "dmc:walker-walk", "--policy", "cem", "--objective", "upright"], "it has model-reward"),
         (["--policy", "cem", "--objective", "model-reward"], "maze_toy has no objective 'model-reward'"),
         (["--env", "dmc:walker-walk", "--policy", "greedy"], "greedy"),
@@ -225,7 +225,7 @@ def test_the_task_that_needs_graphics_says_so(wmel_command, tmp_path):
     without = {name: value for name, value in os.environ.items() if name not in ("MUJOCO_GL", "DISPLAY")}
     line = ("run", "--env", "dmc:quadruped-escape", "--policy", "random")
     done = wmel_command(*line, cwd=tmp_path, env=without)
-    assert done.returncode == 2 and "needs OpenGL" in done.stderr
+    assert done.returncode == 2 and "requires OpenGL" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -24,13 +24,13 @@ def wheel(tmp_path_factory):
 @pytest.fixture(scope="module")
 def core(wheel, tmp_path_factory):
     folder = tmp_path_factory.mktemp("core")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True, timeout=120)
     install(folder, "--constraint", ROOT / "constraints.txt", wheel)
     return folder
 
 
 def install(core, *arguments):
-    pip = [core / "venv" / "bin" / "python", *PIP, "install", "--quiet"]
+    pip = [sys.executable, *PIP, "--python", core / "venv", "install", "--quiet"]
     subprocess.run([*pip, *arguments], check=True, timeout=600)
 
 
@@ -96,6 +96,6 @@ def test_a_mujoco_that_loads_no_task_is_named_as_the_cause(core):
     install(core, "--no-deps", "mujoco==4.*", "dm-control==1.0.49")
     done = call(core, "wmel", "run", "--env", "dmc:walker-walk", "--policy", "mppi")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "mujoco 4." in done.stderr and "wmel needs 3.16" in done.stderr
+    assert "mujoco 4." in done.stderr and "3.16" in done.stderr
     doctor = call(core, "wmel", "doctor").stdout
     assert "(wrong)" in doctor and "extra 'control' is not complete: pip install 'wmel[control]'" in doctor

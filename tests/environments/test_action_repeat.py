@@ -14,7 +14,7 @@ from wmel.environments.dmc.environment import DmcEnvironment
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
 from wmel.kinds import implements
-from wmel.models.imagine import step_by_step
+from wmel.models.imagine import rollout_by_steps
 from wmel.models.oracle import Oracle
 from wmel.training.checkpoints import check_action_repeat, check_trained_for, trained_for
 
@@ -48,7 +48,7 @@ def test_a_step_is_so_many_inner_steps_and_their_rewards_added_up(name, repeat):
 def test_the_oracle_imagines_what_steps_do(name):
     world = catalog.environment(name, action_repeat=2)
     oracle, start, actions = Oracle(world), world.reset(np.arange(5)), drawn(world, 5, 6)
-    stepped, imagined = step_by_step(world.step, start, actions), oracle.rollout(start, actions)
+    stepped, imagined = rollout_by_steps(world.step, start, actions), oracle.rollout(start, actions)
     assert imagined.shape == stepped.shape and np.array_equal(imagined[:, 0], start)
     seen = (world.observe(part.reshape(-1, start.shape[1])) for part in (imagined, stepped))
     np.testing.assert_allclose(*seen, rtol=1e-9, atol=1e-9)

@@ -84,7 +84,7 @@ def outcomes(folder: Path) -> dict[str, bytes]:
     for cell in store.manifest().cells:
         blocks, wrong = store.blocks(cell)
         assert not wrong
-        rows = pl.concat([pl.read_parquet(block.rows) for block in blocks]).drop("planning_latencies_ms")
+        rows = pl.concat([pl.read_parquet(block.rows) for block in blocks], rechunk=True).drop("planning_latencies_ms")
         assert rows["episode_seed"].to_list() == [cell.seed * 100_000 + place for place in range(cell.episodes)]
         found[cell.key] = rows.write_ipc(None, compression="uncompressed").getvalue()
     return found

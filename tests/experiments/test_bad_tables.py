@@ -128,7 +128,7 @@ def test_a_metric_is_a_name(name):
 def test_a_setting_that_json_cannot_hold_is_refused_with_its_part(tmp_path, monkeypatch, value):
     (tmp_path / "foreign.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match="planner 'foreign:Dated': since must be"):
+    with pytest.raises(BadInput, match="planner 'foreign:Dated': JSON cannot represent since"):
         wmel.run("maze_toy", {"name": "foreign:Dated", "since": value}, episodes=1, quiet=True)
 
 

@@ -177,7 +177,9 @@ def test_rows_of_two_devices_are_never_mixed(study, tmp_path):
     shutil.copytree(study[1], store)
     devices_changed(store, lambda provenance: provenance.update(device="cuda"))
     more = written(path.parent, TDMPC2.replace("episodes = 2", "episodes = 4"), "more")
-    with pytest.raises(BadInput, match=r"^1 cells were made with other device \(cuda, now cpu\): run them again with"):
+    with pytest.raises(
+        BadInput, match=r"^1 cells were computed with other device \(cuda, now cpu\): run them again with"
+    ):
         run(more, store, only="*/policy alone/*")
     assert run(more, store, only="*/policy alone/*", when_changed="keep").episodes == 4
     cells = [cell for cell in study_of(read_study(more)).cells if cell.arm.name == "policy alone"]

@@ -11,7 +11,7 @@ import torch
 import wmel
 from wmel.errors import BadInput
 from wmel.experiments.executors import Processes
-from wmel.experiments.identity import check_objects_travel, identity_of, why_unknown
+from wmel.experiments.identity import check_picklable, identity_of, why_unidentified
 
 TINY = {"episodes": 2, "horizon": 4, "quiet": True}
 SCALE = 1.0
@@ -47,7 +47,7 @@ class WithFile(Still):
 def test_equal_objects_are_one_and_others_are_others():
     assert identity_of(Still()) == identity_of(Still()) != identity_of(Still(1.0))
     assert identity_of(Net()) == identity_of(Net()) != identity_of(Net(1))
-    assert why_unknown(Still()) is None
+    assert why_unidentified(Still()) is None
 
 
 def test_other_code_is_another_object(monkeypatch):
@@ -89,7 +89,7 @@ class Counted:
 def test_a_model_that_cannot_be_recognised_runs_again_and_it_is_said_why(tmp_path, capsys):
     for _ in range(2):
         wmel.cpg("maze_toy", {"mine": WithFile()}, output=tmp_path, episodes=2, horizon=4)
-    noted = [line for line in capsys.readouterr().err.splitlines() if "cannot be recognised" in line]
+    noted = [line for line in capsys.readouterr().err.splitlines() if "cannot be identified" in line]
     assert len(noted) == 1 and "WithFile: TypeError: cannot pickle" in noted[0]
 
 
@@ -117,4 +117,4 @@ def _raise_elsewhere(here):
 
 def test_an_object_that_a_fresh_interpreter_cannot_read_is_refused():
     with pytest.raises(BadInput, match=r"'mine' cannot be sent to other processes: AttributeError: it is not here"):
-        check_objects_travel({"mine": OnlyHere()}, Processes(1))
+        check_picklable({"mine": OnlyHere()}, Processes(1))

@@ -12,7 +12,7 @@ from wmel import catalog, files
 from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.experiments import build
-from wmel.experiments.build import _Restored, files_hash
+from wmel.experiments.build import _ModelCache, files_hash
 from wmel.training import checkpoints
 
 TINY = {"episodes": 1, "horizon": 2, "quiet": True, "settings": {"planner.candidates": 2, "planner.plan_horizon": 2}}
@@ -39,7 +39,7 @@ def restored(monkeypatch):
         return restore(folder, *rest)
 
     monkeypatch.setattr(checkpoints, "restore", count)
-    monkeypatch.setattr(build, "_RESTORED", _Restored(build.MODEL_BYTES))
+    monkeypatch.setattr(build, "_MODEL_CACHE", _ModelCache(build.MODEL_BYTES))
     return seen
 
 
@@ -54,7 +54,7 @@ def test_a_checkpoint_is_restored_once_and_not_at_all_where_nothing_is_left_to_d
 
 def test_models_that_do_not_fit_are_restored_for_their_own_blocks_alone(trained, restored, monkeypatch):
     """One while they are tried, one while they run: the blocks of a model run together."""
-    monkeypatch.setattr(build, "_RESTORED", _Restored(0))
+    monkeypatch.setattr(build, "_MODEL_CACHE", _ModelCache(0))
     wmel.cpg("maze_toy", trained, seeds=[0, 1, 2], **TINY)
     assert len(restored) <= 2 * COUNT
 
@@ -125,7 +125,7 @@ def test_a_tdmpc2_that_is_trained_elsewhere_is_built_for_the_arm(tmp_path):
     trainer = {"name": "tdmpc2", "seed": 0}
     paths = build.ModelPaths(tmp_path, tmp_path)
     recipe = {"trainer": trainer, "environment": {"name": "dmc:cartpole-swingup"}}
-    assert build.build_model_to_try({"name": "dmc_cartpole"}, recipe, paths).spec.name == "tdmpc2"
+    assert build.build_model_for_check({"name": "dmc_cartpole"}, recipe, paths).spec.name == "tdmpc2"
 
 
 SEEDS = LEARNED.replace('trainer = "mlp"\nepochs = 20', 'checkpoint = "m{seed}"').replace("[0, 1]", "[0, 1, 2]")

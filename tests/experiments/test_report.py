@@ -156,14 +156,14 @@ def test_another_criterion_needs_no_run(tmp_path, wmel_command):
 
 
 def test_a_table_survives_parquet(learned):
-    from wmel.experiments.tables import frame_of, table_of
+    from wmel.experiments.tables import to_frame, to_table
     from wmel.schema import COLUMNS
 
     table = load_study(learned).results[1].run.table
     rewards = np.full(len(table), None)
     rewards[0] = np.array([0.5, 1.5])
     table = table.with_column("rewards", rewards)
-    again = table_of(frame_of(table))
+    again = to_table(to_frame(table))
     for name in COLUMNS:
         for one, other in zip(table[name], again[name], strict=True):
             np.testing.assert_array_equal(one, other)

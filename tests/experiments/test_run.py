@@ -241,11 +241,11 @@ def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path,
     assert "108 episodes run" in again.stdout and outcomes(store) == outcomes(folder)
 
 
-def test_a_second_process_is_refused_while_the_first_is_at_work(maze, tmp_path, wmel_command):
+def test_a_second_process_is_refused_while_the_first_is_running(maze, tmp_path, wmel_command):
     path, _ = maze
     with FolderStore(tmp_path).locked():
         done = wmel_command("study", str(path), "--output", str(tmp_path))
-    assert done.returncode == 2 and "another wmel is at work" in done.stderr
+    assert done.returncode == 2 and "another process is running in" in done.stderr
     assert wmel_command("study", str(path), "--output", str(tmp_path), "--limit", "1").returncode == 0
 
 

@@ -115,11 +115,11 @@ def test_a_job_that_cannot_be_sent_fails_alone():
     outcomes = [outcome for _, outcome in Processes(2)(type, [1, lambda: None, 2])]
     assert sum(one is int for one in outcomes) == 2
     (failure,) = (one for one in outcomes if isinstance(one, Failure))
-    assert "could not be handed" in failure.reason and "lambda" in failure.reason
+    assert "could not be sent" in failure.reason and "lambda" in failure.reason
 
 
 def test_workers_that_cannot_start_are_refused_after_some_tries(monkeypatch):
-    monkeypatch.setattr(executors, "_begin", os._exit)  # by its first argument, before any job
+    monkeypatch.setattr(executors, "_initialize_worker", os._exit)  # by its first argument, before any job
     with pytest.raises(WmelError, match="while it started"):
         list(Processes(2)(abs, [1, 2, 3]))
 

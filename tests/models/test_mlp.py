@@ -25,9 +25,9 @@ def test_folded_it_is_the_network_and_its_scales(target):
     made = network(target)
     seen, acted = torch.randn(50, OBSERVATION), torch.randn(50, ACTION)
     expected = made(seen, acted) * made.made_scale + made.made_centre + (seen if target == "delta" else 0)
-    folded = made.folded()
+    folded = made.fold()
     torch.testing.assert_close(folded.step(seen, acted), expected, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(made.wanted(seen, expected), made(seen, acted), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(made.scaled_targets(seen, expected), made(seen, acted), rtol=1e-4, atol=1e-4)
 
 
 def test_a_rollout_is_its_steps_and_keeps_gradients_of_actions():
@@ -91,7 +91,7 @@ def test_company_changes_no_bit_of_a_cost():
 
 def test_it_agrees_with_the_same_network_in_numpy():
     made = network("delta")
-    folded = made.folded()
+    folded = made.fold()
     rng = np.random.default_rng(0)
     seen, acted = rng.normal(size=(30, OBSERVATION)), rng.normal(size=(30, ACTION))
     hidden = np.concatenate([seen, acted], axis=1)

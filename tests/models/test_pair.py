@@ -84,7 +84,7 @@ def test_a_value_is_of_each_latent():
 
 
 def test_a_value_that_was_not_given_is_refused():
-    with pytest.raises(BadInput, match="mine was given no value function"):
+    with pytest.raises(BadInput, match="mine has no value function"):
         PairModel(push, paid, name="mine").values(torch.zeros(2, 1))
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from wmel.contract.objective import ClosestApproach, DiscountedSum
 from wmel.errors import BadInput
-from wmel.models.imagine import closest_approach, discounted_sum, reduced
+from wmel.models.imagine import closest_approach, discounted_sum, reduce_costs
 
 
-def documents_rule(costs):
+def published_rule(costs):
     """Begin with the last step; scan from the first and replace only by something strictly lower."""
     value, cut = costs[-1], len(costs)
     for step, cost in enumerate(costs, start=1):
@@ -25,9 +25,9 @@ tables = st.integers(1, 7).flatmap(
 
 
 @given(tables)
-def test_closest_approach_is_the_documents_rule(rows):
+def test_closest_approach_is_the_published_rule(rows):
     outcome = closest_approach(np.array(rows, float))
-    assert list(zip(outcome.costs.tolist(), outcome.lengths.tolist(), strict=True)) == [documents_rule(r) for r in rows]
+    assert list(zip(outcome.costs.tolist(), outcome.lengths.tolist(), strict=True)) == [published_rule(r) for r in rows]
 
 
 @given(tables)
@@ -56,8 +56,8 @@ def test_a_discounted_sum_is_its_formula():
 
 def test_each_reduction_is_chosen_by_its_value():
     costs = np.array([[3.0, 1.0, 2.0]])
-    assert reduced(ClosestApproach(), costs).costs.tolist() == [1]
-    assert reduced(DiscountedSum(), costs).costs.tolist() == [6]
+    assert reduce_costs(ClosestApproach(), costs).costs.tolist() == [1]
+    assert reduce_costs(DiscountedSum(), costs).costs.tolist() == [6]
 
 
 @pytest.mark.parametrize("rate", [0, 1.5, -1])

@@ -1,6 +1,6 @@
 import numpy as np
 
-from wmel.models.imagine import decoded, rollout
+from wmel.models.imagine import decode_trajectory, rollout
 from wmel.models.oracle import Oracle
 
 
@@ -29,4 +29,4 @@ def test_decoding_a_trajectory_is_decoding_each_step(maze):
     oracle = Oracle(maze)
     trajectory = rollout(oracle, maze.reset(np.arange(5)), np.random.default_rng(1).integers(0, 4, (5, 6, 1)))
     steps = [oracle.decode(trajectory[:, step]) for step in range(7)]
-    assert np.array_equal(decoded(oracle, trajectory), np.stack(steps, axis=1))
+    assert np.array_equal(decode_trajectory(oracle, trajectory), np.stack(steps, axis=1))

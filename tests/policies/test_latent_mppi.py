@@ -14,7 +14,7 @@ from wmel.contract.world_model import HasPolicy, WorldModelSpec
 from wmel.errors import BadInput
 from wmel.kinds import implements
 from wmel.machine import limit_threads
-from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, two_of
 from wmel.randomness import Streams
@@ -138,7 +138,7 @@ def test_the_same_streams_give_the_same_decision_and_others_do_not():
 def tdmpc2(observation: int, action: int) -> TDMPC2Model:
     torch.manual_seed(0)
     network = random_network(observation, action, SIZES[1])
-    return TDMPC2Model(Decoded(network, -torch.ones(action), torch.ones(action)).requires_grad_(False))
+    return TDMPC2Model(TDMPC2WithDecoder(network, -torch.ones(action), torch.ones(action)).requires_grad_(False))
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

@@ -9,7 +9,7 @@ from wmel.closed_loop.run import run_episodes
 from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.policy import Percept
 from wmel.errors import BadInput
-from wmel.models.callable_model import CallableModel, adapted_model
+from wmel.models.callable_model import CallableModel, adapt_model
 from wmel.planners.random_shooting import RandomShooting
 from wmel.policies.four_methods import FourMethodsPolicy
 from wmel.randomness import Streams
@@ -47,11 +47,11 @@ def test_execute_works_with_every_way(maze):
 
 
 def test_a_class_is_made_into_an_object():
-    assert isinstance(adapted_model(Batched)[1], Batched)
+    assert isinstance(adapt_model(Batched)[1], Batched)
 
 
 def test_a_callable_becomes_a_model():
-    assert isinstance(adapted_model(dynamics)[1], CallableModel)
+    assert isinstance(adapt_model(dynamics)[1], CallableModel)
 
 
 class OnlyThree:
@@ -77,7 +77,7 @@ class NoDecode:
 )
 def test_what_is_no_model_is_refused_with_what_it_lacks(thing, words):
     with pytest.raises(BadInput, match=words):
-        adapted_model(thing)
+        adapt_model(thing)
 
 
 def test_a_model_that_changes_its_latent_width_is_an_error_of_its_episodes(maze):

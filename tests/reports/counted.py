@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
-from wmel.stats.holm import holm
 
 from tests.analysis.tables import table
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
@@ -16,7 +15,7 @@ from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_envelope import ComparedEntry, StudyRecord
 from wmel.reports.study_record import study_record
 from wmel.schema import Run
-from wmel.stats.paired import PairedCounts
+from wmel.stats.paired import PairedCounts, holm
 
 ROWS = table(success=[True, False], judged=[True, True], steps=[3, 5], first_success_step=[3, -1])
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wmel.stats.holm import holm
 
 import wmel.analysis.verdict
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
@@ -16,6 +15,7 @@ from wmel.reports.gap_report import gap_answer, gap_document, judged_gaps
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_report import gap_sentence
 from wmel.reports.study_summary import study_answer
+from wmel.stats.paired import holm
 
 DECIDES = 123  # pairs, in place of a calculation that takes longer than all others together
 CLAIMS = {  # advice -> verdicts that allow it
@@ -38,12 +38,12 @@ GAP = re.compile(
 CLAUSE = re.compile(
     r"(may be planned with|may not be planned with|cannot be judged yet|cannot be judged)"
     r"(?: in (?:(\d+) of|both of|all of|either of|any of) (\d+) (?:settings|comparisons))?"
-    r"(, though the reference is weak| because the oracle itself fails)?"
+    r"(, where the reference is weak| because the oracle itself fails)?"
     rf" \(success ({RANGE}) where the true dynamics give ({RANGE})\)"
 )
 MEANT = {
     ("may be planned with", ""): Advice.YES,
-    ("may be planned with", ", though the reference is weak"): Advice.WEAK,
+    ("may be planned with", ", where the reference is weak"): Advice.WEAK,
     ("may not be planned with", ""): Advice.NO,
     ("cannot be judged yet", ""): Advice.UNKNOWN,
     ("cannot be judged", " because the oracle itself fails"): Advice.BLIND,
@@ -182,22 +182,23 @@ def check_reconciled(answer: str, gaps: Sequence[JudgedGap], noun: str) -> None:
     for group in text.removesuffix(".").split("; "):
         those = models if len(models) > 4 else re.findall(r"\bm\d\b", group[: CLAUSE.search(group).start()])
         told += those
-        for model in those:
-            own = gaps if len(models) > 4 else [gap for gap in gaps if gap.model == model]
-            check_clauses(CLAUSE.findall(group), own)
+        own = gaps if len(models) > 4 else [gap for gap in gaps if gap.model in those]
+        check_clauses(CLAUSE.findall(group), own, 1 if len(models) > 4 else len(those))
     assert sorted(told) == sorted(models)
 
 
-def check_clauses(clauses: list[tuple[str, ...]], gaps: Sequence[JudgedGap]) -> None:
+def check_clauses(clauses: list[tuple[str, ...]], gaps: Sequence[JudgedGap], models: int) -> None:
+    """Clauses about one model, or about several that have the same advice in as many settings each."""
     counts = {}
     for phrase, part, whole, reason, learned, oracle in clauses:
         advice = MEANT[phrase, reason]
         own = [gap.entry for gap in gaps if gap.advice is advice]
-        counts[advice] = int(part or whole or 1)
-        assert int(whole or 1) == len(gaps) and counts[advice] == len(own)
+        counts[advice] = int(part or whole or 1) * models
+        assert int(whole or 1) * models == len(gaps) and counts[advice] == len(own)
         assert learned == range_of([one.learned_success_rate for one in own])
         assert oracle == range_of([one.oracle_success_rate for one in own])
     assert len(counts) == len(clauses) and sum(counts.values()) == len(gaps)
+    assert models == 1 or len(clauses) == 1
 
 
 def range_of(values: Sequence[float]) -> str:

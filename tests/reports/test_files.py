@@ -71,7 +71,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
 
 
 def test_two_outputs_cannot_be_one_file(tmp_path):
-    with pytest.raises(BadInput, match="a file of its own"):
+    with pytest.raises(BadInput, match="must be different files"):
         check_writable(tmp_path / "x", tmp_path / "." / "x")
 
 

@@ -1,8 +1,11 @@
 import sys
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tests.reports.outline import Outline
 from wmel.errors import MissingExtra
@@ -15,10 +18,11 @@ pytest.importorskip("torch", reason="install wmel[learned]")
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
-from wmel.reports.toy_report import toy_document, toy_sentences, toy_table
+from wmel.reports.toy_report import shape_words, toy_document, toy_sentences, toy_table
 from wmel.stats.estimate import Estimate
 
 
+@cache
 def made_panel(speed: float) -> Panel:
     """Numbers made up such that FoG has the most signal and gets nowhere."""
     climb = np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99])
@@ -43,6 +47,7 @@ def page(panels) -> str:
 
 
 def test_a_page_has_every_figure_table_and_sentence(page, panels):
+    assert shape_words(panels) in page
     outline = Outline(page)
     assert [one["data-figure"] for one in outline.all("script") if "data-figure" in one] == [
         f"{name}-{number}" for name in ("landscape", "ratios", "ascents") for number in (0, 1)
@@ -64,6 +69,20 @@ def test_sentences_come_from_the_numbers(panels):
     assert "FoG) have the highest ESNR per rollout (mean 992.9, median 1e+03)" in told
     assert "in 0% of the seeds" in told and "CEM 8/64, with 0.496 per rollout, climbs fastest" in told
     assert "at 25% of 14 angles" in told and "puts MPPI first (6)" in told
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(0, 1e4) | st.just(float("nan")), min_size=len(ANGLES), max_size=len(ANGLES)))
+def test_the_first_sentence_has_the_share_of_the_flat_angles(ratios):
+    known = {angle: one for angle, one in zip(ANGLES, ratios, strict=True) if one > 0}
+    assume(known)
+    panel = made_panel(5.0)
+    first = replace(panel.first_order, ratios=np.array(ratios))
+    changed = replace(panel, readings=(first, *panel.without_first_order))
+    flat = sum(one for angle, one in known.items() if abs(angle) <= 0.05) / sum(known.values())
+    assert shape_words([changed, made_panel(6.0)]).startswith(
+        f"{flat:.0%} of the mean ESNR of FoG at 5 m/s comes from "
+    )
 
 
 def test_other_numbers_give_other_sentences(panels):

@@ -21,9 +21,8 @@ from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, is_number
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore, copy_models
-from wmel.experiments.load import LoadedStudy, load_study
+from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, write_steps
 from wmel.experiments.run import RunOptions, Summary, run_study
-from wmel.experiments.steps import check_steps_path, write_steps
 from wmel.experiments.store import MemoryStore, Store
 from wmel.files import check_writable, write_atomically
 from wmel.kinds import check_methods
@@ -173,12 +172,12 @@ def kept_store(store: Store) -> Store:
     """
     if not isinstance(store, FolderStore) or not store.is_scratch:
         return store
-    copy = MemoryStore(known=store.manifest(), moved=dict(store.moved))
+    copy = MemoryStore(written=store.manifest(), moved=dict(store.moved))
     copy_models(store, copy)
     for cell in copy.manifest().cells:
         found = store.blocks(cell)[0]
         rows = [one.table(one.count, rewards=True) for one in found]
-        copy.kept[cell.key] = [
+        copy.stored[cell.key] = [
             replace(one, rows=table, trajectories=None) for one, table in zip(found, rows, strict=True)
         ]
     return copy

@@ -22,7 +22,7 @@ from wmel.errors import BadInput, suggest_name
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
-from wmel.experiments.keys import BESIDE, check_beside, refuse_taken_names
+from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
 from wmel.experiments.spec import parse_study
 from wmel.kinds import check_methods
 from wmel.parts import Registry, settings_of
@@ -98,7 +98,7 @@ class Given:
         of_preset = {} if own.get("given") else settings_by_preset(self.preset, registry, name)
         self.fits_preset = self.fits_preset or bool(of_preset)
         usual = of_preset if isinstance(given, str | Mapping) else {}
-        extra = check_beside(kind, name, beside, is_typed=True)
+        extra = check_entry_settings(kind, name, beside, is_typed=True)
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
         parsed = registry.parse(name, texts) if texts and not own.get("given") else texts
@@ -130,7 +130,7 @@ class Given:
         """Refuse settings that contradict those of the preset, which the message names."""
         try:
             registry.build(
-                name, **{**usual, **{key: one for key, one in given.items() if key not in BESIDE["planner"]}}
+                name, **{**usual, **{key: one for key, one in given.items() if key not in ENTRY_SETTINGS["planner"]}}
             )
         except BadInput as error:
             theirs = {key: value for key, value in usual.items() if key not in given}
@@ -251,9 +251,9 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"
     beside, own = given.settings["perturbation"], {} if probability is None else {"probability": float(probability)}
     if is_composite:
-        if beside.keys() <= BESIDE["perturbation"].keys():
+        if beside.keys() <= ENTRY_SETTINGS["perturbation"].keys():
             given.used.add("perturbation")
-        part = {**data, **check_beside("perturbation", "composite", beside, is_typed=True)}
+        part = {**data, **check_entry_settings("perturbation", "composite", beside, is_typed=True)}
     else:
         part = given.part("perturbation", data)
     own |= {} if step is None else {"step": step}

@@ -17,11 +17,13 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, load_study, study_tables
-from wmel.experiments.run import RunOptions, chosen_cells, paths_of, run_study
-from wmel.experiments.spec import LABELLED_AS, parse_study, read_toml
-from wmel.experiments.steps import check_steps_path, write_steps
-from wmel.experiments.store import Changed, Store
+from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, study_tables, write_steps
+from wmel.experiments.resume import Changed
+from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
+from wmel.experiments.spec import parse_study
+from wmel.experiments.store import Store
+from wmel.experiments.sweeps import ENTRY_KINDS
+from wmel.files import read_toml
 from wmel.reports.document import figure_of
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
@@ -65,11 +67,11 @@ def study(
     if dry_run:
         return _dry_run(whole, store, how, quiet=options["quiet"])
     if steps is not None:
-        check_steps_path(steps, chosen_cells(whole.cells, how))
+        check_steps_path(steps, select_cells(whole.cells, how))
     with listener_for(whole.name, quiet=options["quiet"]) as listener:
         summary = run_study(whole, store, how, listener)
     if steps is not None:
-        write_steps(steps, store, chosen_cells(whole.cells, how))
+        write_steps(steps, store, select_cells(whole.cells, how))
     failed = sum(map(len, summary.failed.values()))
     done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
     result = stored_study(load_study(store), store)
@@ -114,7 +116,7 @@ def _with_preset(data: Mapping[str, Any], preset: str | None) -> Mapping[str, An
 def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
     """The study of a dict, which may hold objects wherever a TOML file has tables."""
     entries = {**data}
-    for name, kind in LABELLED_AS.items():
+    for name, kind in ENTRY_KINDS.items():
         listed = data.get(name)
         if kind == "model" and isinstance(listed, Mapping):
             entries[name] = [given.model_entry(own, one) for own, one in listed.items()]
@@ -194,7 +196,7 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     from wmel.experiments.check import check_cells, check_diagnostics
     from wmel.experiments.forecast import forecast
 
-    cells, readings = (chosen_cells(some, options) for some in (study.cells, study.diagnostics))
+    cells, readings = (select_cells(some, options) for some in (study.cells, study.diagnostics))
     paths = paths_of(study, store, options)
     check_cells(cells, paths, needs_criterion=True)
     check_diagnostics(readings, paths)
@@ -218,7 +220,7 @@ def _changed_words(changed: Sequence[Changed], how: str | None) -> list[str]:
     if not changed:
         return []
     what = {None: "the study refuses them without --rerun changed or --keep", "rerun": "they would be run again"}
-    words = f"{len(changed)} cells were made with other {', '.join(changed[0].differences[:3])}"
+    words = f"{len(changed)} cells were computed with other {', '.join(changed[0].differences[:3])}"
     return [f"{words}: {what.get(how, 'whole ones are kept')}"]
 
 

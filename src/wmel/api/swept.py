@@ -9,7 +9,7 @@ from wmel.api.given import KINDS, Given, has_its_settings
 from wmel.api.objects import model_settings, parse_model_setting
 from wmel.api.verbs import setting_pairs
 from wmel.errors import BadInput, suggest_name
-from wmel.experiments.keys import BESIDE, check_beside
+from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings
 from wmel.values import parse_value
 
 LISTS = {  # kind -> the list of a study that holds parts of it
@@ -59,7 +59,7 @@ def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> N
             raise BadInput(f"there is no {one.kind} to sweep {one.name} of")
         if (one.kind, one.name) == ("perturbation", "probability"):
             entry.setdefault("name", "env-default")  # as where a share alone is given
-        if entry.get("given") and one.name not in BESIDE.get(one.kind, ()):
+        if entry.get("given") and one.name not in ENTRY_SETTINGS.get(one.kind, ()):
             raise BadInput(has_its_settings(one.kind, one.name))
         if one.name in entry and one.name not in given.by_preset.get(one.kind, ()):
             raise BadInput(f"{one.kind}.{one.name} is given and swept: leave out {entry[one.name]!r}, or the sweep")
@@ -102,7 +102,7 @@ def _settings_of(kind: str, entry: Any) -> set[str]:
     part, registry = entry.get("name"), KINDS[kind]
     assert registry is not None
     own = registry.settings_of(part) if isinstance(part, str) and not entry.get("given") else ()
-    return {*own, *BESIDE.get(kind, ())}
+    return {*own, *ENTRY_SETTINGS.get(kind, ())}
 
 
 def _read_sweep(key: str, values: Any) -> Swept:
@@ -145,8 +145,8 @@ def _swept_entry(data: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
 def _value(kind: str, entry: Mapping[str, Any], name: str, value: Any) -> Any:
     """A swept value as the part takes it, where it was typed."""
     part = entry.get("name")
-    if name in BESIDE.get(kind, ()):
-        return check_beside(kind, part, {name: value}, is_typed=True)[name]
+    if name in ENTRY_SETTINGS.get(kind, ()):
+        return check_entry_settings(kind, part, {name: value}, is_typed=True)[name]
     if kind in ("model", "trainer"):
         return parse_model_setting(entry, name, value)
     if kind == "criterion" or not isinstance(value, str) or part is None:

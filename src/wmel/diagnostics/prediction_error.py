@@ -14,8 +14,8 @@ from wmel.contract.environment import Environment, Finite
 from wmel.contract.policy import Percept
 from wmel.diagnostics.states import EPISODES, FRESH, run_fresh_episodes
 from wmel.errors import BadInput
-from wmel.models.callable_model import adapted_model
-from wmel.models.imagine import decoded, model_input, rollout
+from wmel.models.callable_model import adapt_model
+from wmel.models.imagine import decode_trajectory, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
@@ -43,7 +43,7 @@ class PredictionErrorDiagnostic:
         exploration(environment, self.source, self.epsilon)
         if min(self.episode_steps, environment.spec.max_steps) < self.steps:
             raise BadInput(f"an episode must have at least as many steps as are predicted, {self.steps}")
-        if model is not None and adapted_model(model)[0] != "batched":
+        if model is not None and adapt_model(model)[0] != "batched":
             raise BadInput("an object of four methods has no decoder, so it predicts no observation")
 
     def read(
@@ -52,7 +52,7 @@ class PredictionErrorDiagnostic:
     ) -> dict[str, Any]:  # fmt: skip
         """The errors of one model as JSON; the oracle is measured where `model` is None."""
         segments = _collect_segments(environment, replace(self, source=policy_shares(self.source)), seed)
-        predictor = Oracle(environment) if model is None else adapted_model(model)[1]
+        predictor = Oracle(environment) if model is None else adapt_model(model)[1]
         squares = np.square(_predict(environment, predictor, segments) - segments.after).mean(axis=2)  # [M,H]
         unchanged = np.square(segments.percept.observation[:, None] - segments.after).mean(axis=2)
         progress(1.0)
@@ -111,7 +111,7 @@ def _predict(environment: Any, model: Any, segments: _Segments) -> np.ndarray:
     latents = model.encode(segments.percept.visible_to(model.spec.reads), None)
     values = as_like(space.as_values(actions), latents)
     inputs = as_like(model_input(model, space, as_like(actions, latents), values), latents)
-    return to_numpy(decoded(model, rollout(model, latents, inputs)))[:, 1:].astype(np.float64)
+    return to_numpy(decode_trajectory(model, rollout(model, latents, inputs)))[:, 1:].astype(np.float64)
 
 
 def _error_interval(squares: np.ndarray, episode: np.ndarray) -> dict[str, float | None]:

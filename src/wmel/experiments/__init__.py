@@ -1,1 +1,1 @@
-"""Experiments as data: what a study file asks for, run, stored and resumed."""
+"""Experiments as data: a study is read, run, stored and resumed."""

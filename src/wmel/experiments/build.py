@@ -1,4 +1,4 @@
-"""Between data and parts: parts and models built once in a process, and described as records hold them."""
+"""Parts and models built from their data, once per process, and describe_error as records hold them."""
 
 import json
 from collections import OrderedDict
@@ -12,12 +12,12 @@ from wmel import catalog
 from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
 from wmel.files import hash_files, stamp_of
-from wmel.models.callable_model import own_model
+from wmel.models.callable_model import build_user_model
 from wmel.parts import Registry
 from wmel.values import is_json
 
-WORLDS = 16  # environments a process keeps
-CHECKPOINTS = "checkpoints"  # where a training keeps those on the way
+MAX_ENVIRONMENTS = 16  # that a process keeps
+CHECKPOINTS = "checkpoints"  # folder of the intermediate checkpoints of a training
 REGISTRIES = {
     "environment": catalog.ENVIRONMENTS,
     "perturbation": catalog.PERTURBATIONS,
@@ -27,46 +27,46 @@ REGISTRIES = {
     "diagnostic": catalog.DIAGNOSTICS,
 }
 WEIGHTS, CARD = "weights.safetensors", "card.json"
-MODEL_BYTES = 1 << 30  # of weights that a process keeps restored; the model used last is kept whatever its size
+MODEL_BYTES = 1 << 30  # of restored weights that a process keeps; the model used last is always kept
 
 
 @dataclass(frozen=True)
 class ModelPaths:
-    """Where models are: those of the store by key, others relative to the study file; and their device."""
+    """The folders of models, and their device: trained models by key, others relative to the study file."""
 
     models: Path
     folder: Path
     device: str = "cpu"
-    objects: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)  # live ones, by name
+    objects: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)  # live objects by name
     moved: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)  # key -> folder of old stores
 
     def folder_of(self, environment: Part, model: Mapping[str, Any] | None) -> Path | None:
-        """Where the checkpoint of a model is or will be; None where it has none."""
+        """The folder of the checkpoint of a model, which may not be trained yet; None if it has none."""
         if model is None or "object" in model or "given" in model:
             return None
         if "checkpoint" in model:
             return self.folder / model["checkpoint"]
         training = training_of(environment, model)
         assert training is not None
-        home = self.models / self.moved.get(training.key, training.key)
-        return home if model.get("at") is None else home / CHECKPOINTS / f"{model['at']:07d}"
+        folder = self.models / self.moved.get(training.key, training.key)
+        return folder if model.get("at") is None else folder / CHECKPOINTS / f"{model['at']:07d}"
 
     def device_of(self, environment: Part, model: Mapping[str, Any] | None) -> str:
-        """The kind of device a model is on; only checkpoints leave the CPU."""
+        """The type of device of a model; only models from checkpoints leave the CPU."""
         return "cpu" if self.folder_of(environment, model) is None else self.device.partition(":")[0]
 
 
 def build_environment(part: Part, paths: ModelPaths) -> Any:
-    """An environment, once in this process."""
+    """An environment, built once per process, or a live one."""
     return paths.objects[part["name"]] if part.get("given") else named_environment(part)
 
 
 def named_environment(part: Part) -> Any:
-    """An environment of the catalogue, once in this process."""
+    """An environment of the catalogue, built once per process."""
     return _environment(json.dumps(part, sort_keys=True))
 
 
-@lru_cache(WORLDS)
+@lru_cache(MAX_ENVIRONMENTS)
 def _environment(part: str) -> Any:
     name, settings = catalog.name_and_settings(json.loads(part), "environment")
     return catalog.environment(name, **settings)
@@ -74,25 +74,25 @@ def _environment(part: str) -> Any:
 
 def build_policy(arm: Arm, world: Any, model: Any, paths: ModelPaths) -> Any:
     """The policy of an arm over a model; None for the oracle."""
-    given = {} if model is None else {"model": model}
-    name, settings = _part(arm.policy or arm.planner, paths)
+    with_model = {} if model is None else {"model": model}
+    name, settings = _name_and_settings(arm.policy or arm.planner, paths)
     if arm.policy is not None:
-        return name if arm.policy.get("given") else catalog.policy(name, world, **settings, **given)
+        return name if arm.policy.get("given") else catalog.policy(name, world, **settings, **with_model)
     if arm.objective is not None:
-        objective, own = _part(arm.objective, paths)
+        objective, own = _name_and_settings(arm.objective, paths)
         settings["objective"] = {"name": objective, **own} if isinstance(objective, str) else objective
-    return catalog.policy(name, world, execute=arm.execute, **settings, **given)
+    return catalog.policy(name, world, execute=arm.execute, **settings, **with_model)
 
 
 def build_perturbation(part: Part | None, paths: ModelPaths) -> Any:
-    """What strikes; None where nothing does."""
+    """The perturbation of a task, or None."""
     if part is None:
         return None
     return paths.objects[part["name"]] if part.get("given") else catalog.perturbation(part)
 
 
-def _part(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
-    """The name of a part and its settings; a live one is itself."""
+def _name_and_settings(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
+    """The name and the settings of a part; a live object stands in place of its name."""
     assert part is not None, "an arm has a policy or a planner"
     if part.get("given"):
         return paths.objects[part["name"]], {}
@@ -110,15 +110,15 @@ def build_trainer(part: Part, paths: ModelPaths) -> Any:
 
 
 def build_diagnostic(cell: Diagnostic, paths: ModelPaths) -> Any:
-    """The diagnostic of a cell; a live one is itself."""
+    """The diagnostic of a cell, which may be a live object."""
     if cell.diagnostic.get("given"):
         return paths.objects[cell.diagnostic["name"]]
     name, settings = catalog.name_and_settings(cell.diagnostic, "diagnostic")
     return catalog.DIAGNOSTICS.build(name, **settings)
 
 
-def described_parts(cell: Cell | Diagnostic) -> dict[str, Any]:
-    """Every part that a cell names, by kind."""
+def describe_parts(cell: Cell | Diagnostic) -> dict[str, Any]:
+    """Every part that a cell names, by kind, with all its settings."""
     if isinstance(cell, Diagnostic):
         parts = {name: getattr(cell, name) for name in ("environment", "objective", "diagnostic")}
         model = cell.model
@@ -129,37 +129,37 @@ def described_parts(cell: Cell | Diagnostic) -> dict[str, Any]:
         if task.perturbation is not None:
             parts["perturbation"] = {**task.perturbation, "probability": task.probability, "step": task.step}
         model = arm.model
-    found = {kind: _in_full(REGISTRIES[kind], part) for kind, part in parts.items() if part is not None}
-    return found if model is None else {**found, "model": _describe_model(cell, model)}
+    describe_error = {kind: _resolve_part(REGISTRIES[kind], part) for kind, part in parts.items() if part is not None}
+    return describe_error if model is None else {**describe_error, "model": _describe_model(cell, model)}
 
 
-def _in_full(registry: Registry, part: Part) -> dict[str, Any]:
-    """A part with the settings that are at their defaults; as it is where its package is not here any more."""
+def _resolve_part(registry: Registry, part: Part) -> dict[str, Any]:
+    """A part with its settings at their defaults too; unchanged if its package is not installed."""
     own = {key: value for key, value in part.items() if key not in ("probability", "step")}
-    beside = {key: value for key, value in part.items() if key not in own}
+    entry = {key: value for key, value in part.items() if key not in own}  # settings of the entry
     if part.get("given") or part["name"] == "composite":
-        return {**own, **beside}
+        return {**own, **entry}
     try:
         resolved = registry.spec(*catalog.name_and_settings(own, registry.kind)).resolved
     except WmelError:
         resolved = own
-    return {**{key: value for key, value in resolved.items() if is_json(value)}, **beside}
+    return {**{key: value for key, value in resolved.items() if is_json(value)}, **entry}
 
 
 def _describe_model(cell: Cell | Diagnostic, model: Mapping[str, Any]) -> dict[str, Any]:
-    """A model: what it is called, and where it comes from; of a recipe all settings."""
+    """The name and the origin of a model; a recipe with all its settings."""
     name = cell.arm if isinstance(cell, Diagnostic) else cell.arm.name
-    known = {key: value for key, value in model.items() if key != "given"}
-    if "trainer" in known:
-        known["trainer"] = _in_full(catalog.TRAINERS, known["trainer"])
-    if "object" in known:
-        stated = {"name": known["object"], **known.pop("settings", {})}
-        known |= {key: value for key, value in _in_full(catalog.MODELS, stated).items() if key != "name"}
-    return {"name": name, **known}
+    origin = {key: value for key, value in model.items() if key != "given"}
+    if "trainer" in origin:
+        origin["trainer"] = _resolve_part(catalog.TRAINERS, origin["trainer"])
+    if "object" in origin:
+        part = {"name": origin["object"], **origin.pop("settings", {})}
+        origin |= {key: value for key, value in _resolve_part(catalog.MODELS, part).items() if key != "name"}
+    return {"name": name, **origin}
 
 
 def files_hash(checkpoint: Path) -> str:
-    """Of the weights and the card of a checkpoint folder."""
+    """The hash of the weights and the card of a checkpoint folder."""
     try:
         return hash_files(checkpoint / WEIGHTS, checkpoint / CARD)
     except OSError as error:
@@ -167,7 +167,7 @@ def files_hash(checkpoint: Path) -> str:
 
 
 def weights_file_hash(checkpoint: Path | None) -> str | None:
-    """Of the file of weights; None where there is none."""
+    """The hash of the weights file of a checkpoint; None if there is none."""
     try:
         return None if checkpoint is None else hash_files(checkpoint / WEIGHTS)
     except OSError:
@@ -175,7 +175,7 @@ def weights_file_hash(checkpoint: Path | None) -> str | None:
 
 
 def is_whole(checkpoint: Path) -> bool:
-    """Whether a checkpoint was trained to its end, and its weights are those its card was written for."""
+    """Whether a checkpoint was trained to its end, and its weights match its card."""
     try:
         card = json.loads((checkpoint / CARD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -186,7 +186,7 @@ def is_whole(checkpoint: Path) -> bool:
 
 
 def data_hash(checkpoint: Path | None) -> str | None:
-    """Of the data a checkpoint was trained on, by its card."""
+    """The hash of the training data of a checkpoint, from its card."""
     if checkpoint is None:
         return None
     from wmel.training.checkpoints import read_card  # torch is needed only here
@@ -195,32 +195,32 @@ def data_hash(checkpoint: Path | None) -> str | None:
 
 
 def build_model(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> Any:
-    """A model, a checkpoint once in this process; None for the oracle."""
+    """The model of a cell; a checkpoint is restored once per process. None for the oracle."""
     if model is None:
         return None
     if "given" in model:
         return paths.objects[model["given"]]
     if "object" in model:
-        return own_model(model["object"], **model.get("settings", {}))
+        return build_user_model(model["object"], **model.get("settings", {}))
     folder, world = paths.folder_of(environment, model), build_environment(environment, paths)
     assert folder is not None
-    return _RESTORED.get(folder, world, paths.device, model.get("rollout"))
+    return _MODEL_CACHE.get(folder, world, paths.device, model.get("rollout"))
 
 
-def build_model_to_try(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> Any:
-    """The model of a cell, untrained where it is yet to be trained; None for the oracle."""
+def build_model_for_check(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> Any:
+    """The model of a cell, with random weights if it is not trained yet. None for the oracle."""
     training, folder = training_of(environment, model), paths.folder_of(environment, model)
     if model is None or training is None or folder is None or is_whole(folder):
         return build_model(environment, model, paths)
     from wmel.training.checkpoints import untrained  # torch is needed only here
 
-    world, home = (build_environment(one, paths) for one in (environment, training.environment))
+    world, trained_in = (build_environment(one, paths) for one in (environment, training.environment))
     trainer = build_trainer(training.trainer, paths)
-    return untrained(world, trainer, paths.device, model.get("rollout"), trained_in=home)
+    return untrained(world, trainer, paths.device, model.get("rollout"), trained_in=trained_in)
 
 
 def check_checkpoint(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> None:
-    """Refuse a checkpoint that is damaged or does not fit its environment; no network is built."""
+    """Raises an error for a checkpoint that is damaged or does not fit its environment; builds no network."""
     folder = paths.folder_of(environment, model)
     if folder is None or (model is not None and "trainer" in model and not is_whole(folder)):
         return
@@ -229,8 +229,8 @@ def check_checkpoint(environment: Part, model: Mapping[str, Any] | None, paths: 
     checked_checkpoint(folder, build_environment(environment, paths))
 
 
-def kind_of(model: Mapping[str, Any] | None, paths: ModelPaths) -> str:
-    """What models that compute alike share: a recipe without its seed, the network that a card describes."""
+def model_kind(model: Mapping[str, Any] | None, paths: ModelPaths) -> str:
+    """Text that models of equal computation share: a recipe without its seed, or the network of a card."""
     known = dict(model or {})
     if "trainer" in known:
         known.pop("at", None)
@@ -244,24 +244,24 @@ def kind_of(model: Mapping[str, Any] | None, paths: ModelPaths) -> str:
 
 
 @dataclass(eq=False)
-class _Restored:
-    """Models restored in this process, those used last, as long as their files fit into a number of bytes."""
+class _ModelCache:
+    """The models that this process restored last, while their files fit into a number of bytes."""
 
-    most: int
-    kept: OrderedDict[Any, tuple[Any, int, Any]] = field(default_factory=OrderedDict)  # model, bytes, its world
+    max_bytes: int
+    models: OrderedDict[Any, tuple[Any, int, Any]] = field(default_factory=OrderedDict)  # model, bytes, its environment
 
     def get(self, folder: Path, world: Any, device: str, rollout: str | None) -> Any:
-        """The model of a folder, restored again only when its files changed or it had to make room."""
+        """The model of a folder, restored again only if its files changed or it was evicted."""
         files = folder / WEIGHTS, folder / CARD
-        known = (folder.resolve(), *map(stamp_of, files), id(world), device, rollout)
-        if known not in self.kept:
+        key = (folder.resolve(), *map(stamp_of, files), id(world), device, rollout)
+        if key not in self.models:
             from wmel.training.checkpoints import restore  # torch is needed only here
 
-            self.kept[known] = restore(folder, world, device, rollout), files[0].stat().st_size, world
-        self.kept.move_to_end(known)
-        while len(self.kept) > 1 and sum(size for _, size, _ in self.kept.values()) > self.most:
-            self.kept.popitem(last=False)
-        return self.kept[known][0]
+            self.models[key] = restore(folder, world, device, rollout), files[0].stat().st_size, world
+        self.models.move_to_end(key)
+        while len(self.models) > 1 and sum(size for _, size, _ in self.models.values()) > self.max_bytes:
+            self.models.popitem(last=False)
+        return self.models[key][0]
 
 
-_RESTORED = _Restored(MODEL_BYTES)
+_MODEL_CACHE = _ModelCache(MODEL_BYTES)

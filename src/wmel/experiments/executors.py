@@ -1,4 +1,4 @@
-"""Executors: jobs one after the other, or shared out over processes."""
+"""Executors: they run jobs one after the other, or distribute them over processes."""
 
 import os
 import signal
@@ -20,22 +20,22 @@ from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-SECONDS_BETWEEN_LOOKS = 0.5
-STARTS = 3  # tries to start a worker
-TRIES = 2  # of a job whose worker dies
-TRIED_AGAIN = object()  # in place of an outcome, which may be None
-THREADS_OF_A_WORKER: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+SECONDS_BETWEEN_CHECKS = 0.5  # whether the parent process is alive
+MAX_STARTS = 3  # attempts to start a worker
+MAX_ATTEMPTS = 2  # at a job whose worker dies
+RETRIED = object()  # in place of an outcome, which may be None
+WORKER_THREADS: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that could not be done, in words."""
+    """Why a job failed."""
 
     reason: str
 
 
-def attempted(work: Callable[[Job], Result], job: Job) -> Result | Failure:
-    """The result of a job; one that fails costs nothing but itself."""
+def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
+    """The result of a job, or its failure; the other jobs go on."""
     try:
         return work(job)
     except WmelError as error:
@@ -47,7 +47,7 @@ def attempted(work: Callable[[Job], Result], job: Job) -> Result | Failure:
 @refuse_unknown_settings
 @dataclass(frozen=True)
 class Serial:
-    """One job after the other."""
+    """Runs one job after the other."""
 
     @property
     def workers(self) -> int:
@@ -56,17 +56,17 @@ class Serial:
     def __call__(
         self, work: Callable[[Job], Result], jobs: Iterable[Job]
     ) -> Generator[tuple[Job, Result | Failure], None, None]:
-        """Each job with its outcome, as it is done."""
+        """Yields each job with its outcome when it is done."""
         for job in jobs:
-            yield job, attempted(work, job)
+            yield job, attempt(work, job)
 
 
 @refuse_unknown_settings
 @dataclass(frozen=True)
 class Processes:
-    """Jobs are shared out over processes, each on one thread.
+    """Distributes jobs over processes, each with one thread.
 
-    A process that dies costs no other job than its own, which is tried once more on a fresh one.
+    If a process dies, its job is tried once more in a new process; no other job is affected.
     """
 
     workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1)
@@ -79,10 +79,10 @@ class Processes:
     def __call__(
         self, work: Callable[[Job], Result], jobs: Iterable[Job]
     ) -> Generator[tuple[Job, Result | Failure], None, None]:
-        """Each job with its outcome, in the order they are done."""
+        """Yields each job with its outcome, in the order in which they are done."""
         assert self.workers is not None
         queue = deque(jobs)
-        workers = [_Worker(partial(attempted, work)) for _ in range(min(self.workers, len(queue)))]
+        workers = [_Worker(partial(attempt, work)) for _ in range(min(self.workers, len(queue)))]
         try:
             for worker in workers:
                 worker.take(queue.popleft())
@@ -90,7 +90,7 @@ class Processes:
                 for future in wait(busy, return_when=FIRST_COMPLETED).done:
                     worker = busy[future]
                     job, outcome = worker.job, worker.outcome()
-                    if outcome is TRIED_AGAIN:
+                    if outcome is RETRIED:
                         continue
                     if queue:
                         worker.take(queue.popleft())
@@ -103,11 +103,11 @@ class Processes:
 
 @dataclass(eq=False)
 class _Worker:
-    """One process and the job it has; a process that dies is replaced."""
+    """One process and its job; a process that dies is replaced."""
 
     work: Callable[[Any], Any]
-    pool: ProcessPoolExecutor | None = None  # of this process alone, so that its death breaks nothing else
-    begun: Future[Any] | None = None  # whether the process has started
+    pool: ProcessPoolExecutor | None = None  # with one process, so that its death affects no other
+    started: Future[Any] | None = None  # whether the process has started
     future: Future[Any] | None = None  # of the job; None while there is none
     job: Any = None
     deaths: int = 0  # of processes that had this job
@@ -115,84 +115,84 @@ class _Worker:
 
     def take(self, job: Any) -> None:
         self.job, self.deaths = job, 0
-        self._hand_over()
+        self._submit()
 
     def outcome(self) -> Any:
-        """The result of the job or a `Failure`; `TRIED_AGAIN` where the process died and the job has another."""
+        """The result of the job or a `Failure`; `RETRIED` if the process died and another one has the job."""
         assert self.future is not None
         try:
             return self.future.result()
         except BrokenProcessPool:
-            self.deaths += self._bury()
+            self.deaths += self._remove_process()
         except Exception as error:
-            return Failure(f"it could not be handed to its worker, or its result back: {describe_error(error)}")
-        if self.deaths == TRIES:
-            return Failure("its worker died, twice: out of memory, or killed")
-        self._hand_over()
-        return TRIED_AGAIN
+            return Failure(f"the job or its result could not be sent between processes: {describe_error(error)}")
+        if self.deaths == MAX_ATTEMPTS:
+            return Failure("its worker died twice: it ran out of memory, or was killed")
+        self._submit()
+        return RETRIED
 
-    def _hand_over(self) -> None:
+    def _submit(self) -> None:
         if self.pool is None:
             self._start()
         assert self.pool is not None
         try:
             self.future = self.pool.submit(self.work, self.job)
-        except BrokenProcessPool:  # it died while it had nothing to do, for which the job is not to blame
-            self._bury()
-            self._hand_over()
+        except BrokenProcessPool:  # it died before it had the job
+            self._remove_process()
+            self._submit()
 
     def _start(self) -> None:
-        """Start the process; nobody waits for it."""
-        begin = {"initializer": _begin, "initargs": (os.getpid(), sys.path)}
-        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), **begin)
-        with _threads_of_a_worker():
-            self.begun = self.pool.submit(os.getpid)
+        """Starts the process without waiting for it."""
+        initializer = {"initializer": _initialize_worker, "initargs": (os.getpid(), sys.path)}
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), **initializer)
+        with _worker_environment():
+            self.started = self.pool.submit(os.getpid)
         writer = self.pool._result_queue._writer  # pyright: ignore[reportAttributeAccessIssue]
-        writer.close()  # the process has its own: with that gone, a result half sent is not waited for
+        writer.close()  # the process has its own end; otherwise a result that it sent half would be waited for
 
-    def _bury(self) -> bool:
-        """Remove a process that died; returns whether it had started."""
-        assert self.pool is not None and self.begun is not None
-        had_begun = self.begun.exception() is None
+    def _remove_process(self) -> bool:
+        """Removes a process that died; returns whether it had started."""
+        assert self.pool is not None and self.started is not None
+        had_started = self.started.exception() is None
         _stop([self.pool])
-        self.pool, self.failed_starts = None, 0 if had_begun else self.failed_starts + 1
-        if self.failed_starts == STARTS:
+        self.pool, self.failed_starts = None, 0 if had_started else self.failed_starts + 1
+        if self.failed_starts == MAX_STARTS:
             raise WmelError(
-                f"a worker died {STARTS} times while it started: see its own message above; a script that uses "
-                'processes runs them under if __name__ == "__main__"'
+                f"a worker died {MAX_STARTS} times while it started: see its own message above; a script that uses "
+                'processes must run them under if __name__ == "__main__"'
             )
-        return had_begun
+        return had_started
 
 
 @contextmanager
-def _threads_of_a_worker() -> Iterator[None]:
-    """The environment that a process inherits while it is started."""
-    kept = {name: os.environ.get(name) for name in THREADS_OF_A_WORKER}
-    os.environ.update(THREADS_OF_A_WORKER)
+def _worker_environment() -> Iterator[None]:
+    """Sets the environment variables that a new process inherits, and restores them."""
+    before = {name: os.environ.get(name) for name in WORKER_THREADS}
+    os.environ.update(WORKER_THREADS)
     try:
         yield
     finally:
-        for name, value in kept.items():
+        for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _begin(parent: int, path: list[str]) -> None:
-    """A worker leaves Ctrl-C to its parent, and ends when that has gone."""
+def _initialize_worker(parent: int, path: list[str]) -> None:
+    """Makes a worker ignore Ctrl-C, which its parent handles, and end when its parent does."""
     sys.path[:] = path
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_CHECKS)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 def _stop(pools: list[ProcessPoolExecutor]) -> None:
-    """End their processes now, whatever they are doing."""
+    """Kills the processes of pools at once."""
     for pool in pools:
         for process in list((pool._processes or {}).values()):
-            process.kill()  # a stopped one would not notice a request to end
+            process.kill()  # a stopped process would not react to a request to end
     for pool in pools:
-        pool.shutdown(cancel_futures=True)  # waits: a pool that is still closing when Python ends prints a traceback
+        pool.shutdown(cancel_futures=True)  # waits, as a pool that closes while Python ends prints a traceback

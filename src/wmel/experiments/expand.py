@@ -1,4 +1,4 @@
-"""From a study to its cells."""
+"""The cells of a study: every arm of every setting, seed by seed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,15 @@ from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import environment_part
-from wmel.experiments.spec import MOST, SEED, StudyEntry, StudySpec, arm_name
+from wmel.experiments.model_keys import SEED
+from wmel.experiments.spec import MAX_CELLS, StudySpec
+from wmel.experiments.sweeps import StudyEntry, arm_name
 from wmel.kinds import implements
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What is to be run: cells of episodes and diagnostics; the models to be trained follow from them."""
+    """What to run: cells of episodes and diagnostics. The models to train follow from them."""
 
     name: str
     about: str
@@ -27,18 +29,20 @@ class Study:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     block: int = 50
     metrics: tuple[str, ...] = ()
-    text: str = ""  # of its file
-    folder: Path = Path()  # which paths of checkpoints are relative to
+    text: str = ""  # of the study file
+    folder: Path = Path()  # paths of checkpoints are relative to it
     objects: Mapping[str, Any] = field(default_factory=dict)  # live models and environments, by name
-    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
-    executor: Any = None  # who runs its jobs, unless the verb is told: a name, {name, **settings} or an object
+    verb: Mapping[str, Any] = field(
+        default_factory=lambda: {"name": "study"}
+    )  # the verb whose result it is, and its options
+    executor: Any = None  # a name, {name, **settings} or an object; the verb may set another
 
 
 def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study:
-    """Every cell of a study: floor, oracle and models of each setting, seed by seed, the swept ones in their order."""
-    count = _count(spec)
-    if count > MOST:
-        raise BadInput(f"the study '{spec.study.name}' has {count:,} cells, and {MOST:,} are the most")
+    """The cells of a study: floor, oracle and models of each setting, seed by seed, in the order of the sweeps."""
+    count = _count_cells(spec)
+    if count > MAX_CELLS:
+        raise BadInput(f"the study '{spec.study.name}' has {count:,} cells, and {MAX_CELLS:,} are the most")
     cells = {cell.key: cell for cell in _cells(spec)}
     places: dict[tuple[str, str, int], Cell] = {}
     for cell in cells.values():
@@ -61,19 +65,19 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
 
 
 def trainings_of(cells: list[Cell] | list[Diagnostic]) -> dict[str, Training]:
-    """What must be trained for some cells, by key."""
+    """The trainings that cells need, by key."""
     found = (training_of_cell(cell) for cell in cells)
     return {training.key: training for training in found if training is not None}
 
 
 def training_of_cell(cell: Cell | Diagnostic) -> Training | None:
-    """What must be trained for a cell."""
+    """The training that a cell needs, or None."""
     if isinstance(cell, Diagnostic):
         return training_of(cell.environment, cell.model)
     return training_of(cell.task.environment, cell.arm.model)
 
 
-def _count(spec: StudySpec) -> int:
+def _count_cells(spec: StudySpec) -> int:
     study = spec.study
     worlds = len(spec.environments) * len(spec.perturbations) * len(spec.criteria) * len(study.seeds)
     models = sum(max(1, len(_checkpoints(entry.keys.recipe(0))[1])) for entry in spec.models if entry.keys.trainer)
@@ -84,15 +88,15 @@ def _count(spec: StudySpec) -> int:
 def _cells(spec: StudySpec) -> Iterator[Cell]:
     study = spec.study
     for environment, perturbation, criterion in product(spec.environments, spec.perturbations, spec.criteria):
-        struck = perturbation.keys.part
+        part = perturbation.keys.part
         task = Task(
             environment.keys.part,
             criterion.keys.text,
             criterion.keys.stop,
             study.horizon,
-            struck,
-            0.0 if struck is None else perturbation.keys.probability,
-            None if struck is None else perturbation.keys.step,
+            part,
+            0.0 if part is None else perturbation.keys.probability,
+            None if part is None else perturbation.keys.step,
         )
         world = (environment, perturbation, criterion)
         labels = _labels(*world)
@@ -106,10 +110,10 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
                 yield Cell(arm=arm, labels=_labels(*world, policy), sweeps=_sweeps(*world, policy), **shared)
             for planner, objective in product(spec.planners or (None,), spec.objectives or (None,)):
                 planned = [entry for entry in (objective, planner) if entry is not None]
-                yield from _setting(spec, planner, objective, [*world, *planned], shared, place)
+                yield from _cells_of_setting(spec, planner, objective, [*world, *planned], shared, place)
 
 
-def _setting(
+def _cells_of_setting(
     spec: StudySpec,
     planner: StudyEntry | None,
     objective: StudyEntry | None,
@@ -131,10 +135,10 @@ def _setting(
         if planner is None and policy is None:
             continue
         own = {} if policy is None else {"policy": policy["name"]}
-        for name, model, kept in _models(entry, place, spec.folder, shared["task"].environment):
+        for name, model, own_labels in _models(entry, place, spec.folder, shared["task"].environment):
             arm = Arm(name, policy=policy, model=model, base=entry.keys.name, **planning)
             sweeps = _sweeps(*entries, entry)
-            yield Cell(arm=arm, labels={**labels, **own, **entry.labels, **kept}, sweeps=sweeps, **shared)
+            yield Cell(arm=arm, labels={**labels, **own, **entry.labels, **own_labels}, sweeps=sweeps, **shared)
 
 
 def _diagnostics(spec: StudySpec) -> Iterator[Diagnostic]:
@@ -144,17 +148,17 @@ def _diagnostics(spec: StudySpec) -> Iterator[Diagnostic]:
         scores = [(one.keys.part, one) for one in spec.objectives] if own is None else []
         for (environment, place), (objective, score) in product(places, scores or [(own, None)]):
             entries = [entry for entry in (place, score, diagnostic) if entry is not None]
-            yield from _readings(spec, diagnostic, environment, objective, entries)
+            yield from _diagnostic_cells(spec, diagnostic, environment, objective, entries)
 
 
-def _readings(
+def _diagnostic_cells(
     spec: StudySpec,
     diagnostic: StudyEntry,
     environment: dict[str, Any],
     objective: dict[str, Any] | None,
     entries: list[StudyEntry],
 ) -> Iterator[Diagnostic]:
-    """A diagnostic in one environment: of the oracle, or of the models, each with the oracle beside it."""
+    """The cells of a diagnostic in one environment: of the models, or of the oracle if there are none."""
     shared, labels = (diagnostic.keys.part, environment, objective), _labels(*entries)
     for place, seed in enumerate(spec.study.seeds):
         source = _source_of(spec, diagnostic, place, environment)
@@ -162,38 +166,41 @@ def _readings(
             yield Diagnostic(*shared, ORACLE, None, seed, source, labels, ORACLE, _sweeps(*entries))
         for entry in spec.models:
             sweeps = _sweeps(*entries, entry)
-            for name, model, kept in _models(entry, place, spec.folder, environment):
-                at = {**labels, **entry.labels, **kept}
+            for name, model, own_labels in _models(entry, place, spec.folder, environment):
+                at = {**labels, **entry.labels, **own_labels}
                 yield Diagnostic(*shared, name, model, seed, source, at, entry.keys.name, sweeps)
 
 
 def _source_of(
     spec: StudySpec, diagnostic: StudyEntry, place: int, environment: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The model whose own policy the states of a diagnostic come from: the first, where its policy is named."""
+    """The model whose own policy visits the states of a diagnostic: the first, if its policy is named."""
     policy = diagnostic.keys.settings.get("source")
     if not isinstance(policy, str) or not any(own in policy for own in ("prior", "native")):
         return None
     if not spec.models:
-        raise BadInput(f"the states of '{policy}' are those of a model's own policy: give a model")
+        raise BadInput(f"'{policy}' is a model's own policy: give a model to visit the states")
     name, model, _ = next(_models(spec.models[0], place, spec.folder, environment))
     return {"name": name, **model}
 
 
 def _labels(*entries: StudyEntry) -> dict[str, Any]:
-    """Where the swept keys stand."""
+    """The labels of the swept keys."""
     return {label: value for entry in entries for label, value in entry.labels.items()}
 
 
 def _sweeps(*entries: StudyEntry) -> dict[str, str]:
-    """The settings that labels are of."""
+    """The settings that the labels belong to."""
     return {label: setting for entry in entries for label, setting in entry.sweeps.items()}
 
 
 def _models(
     entry: StudyEntry, place: int, folder: Path, environment: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """The arms of a model: name, what identifies it, labels; retrained ones go with the episodes of their own seed."""
+    """The arms of a model: (name, what identifies the model, labels).
+
+    A retrained model runs the episodes of its own seed.
+    """
     keys, name = entry.keys, arm_name(entry)
     seeds = keys.seeds or [0]
     seed = seeds[place if len(seeds) > 1 else 0]
@@ -204,23 +211,23 @@ def _models(
         path = keys.checkpoint.replace(SEED, str(seed))
         yield name, {"checkpoint": path, "files": files_hash(folder / path), **use}, {}
     elif keys.object is not None:
-        own = keys.object_settings
-        yield name, {"object": keys.object, **({"settings": own} if own else {})}, {}
+        settings = keys.object_settings
+        yield name, {"object": keys.object, **({"settings": settings} if settings else {})}, {}
     elif keys.given:
         yield name, {"given": name, **({} if keys.weights is None else {"weights": keys.weights})}, {}
     else:
         recipe = keys.recipe(seed)
-        counted, kept = _checkpoints(recipe)
-        label = "checkpoint" if counted in entry.labels else counted
-        for at in kept:
+        unit, checkpoints = _checkpoints(recipe)
+        label = "checkpoint" if unit in entry.labels else unit
+        for at in checkpoints:
             yield f"{name}@{at}", {"trainer": recipe, "at": at, **use}, {label: at}
-        if not kept:
+        if not checkpoints:
             yield name, {"trainer": recipe, **use}, {}
 
 
 def _checkpoints(recipe: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
-    """The checkpoints that a recipe keeps on the way: what they are counted in, and where they stand."""
+    """The unit in which a recipe counts its intermediate checkpoints, and their positions."""
     name, settings = catalog.name_and_settings(recipe, "trainer")
     trainer = catalog.TRAINERS.build(name, **settings)
-    kept = trainer.checkpoint_updates
-    return trainer.counts_in() if implements(trainer, HasProgressUnit) else "updates", kept
+    checkpoints = trainer.checkpoint_updates
+    return trainer.counts_in() if implements(trainer, HasProgressUnit) else "updates", checkpoints

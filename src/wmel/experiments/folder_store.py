@@ -1,4 +1,4 @@
-"""A store in a folder: Parquet rows and what must be known of them, block by block, whole or not at all."""
+"""The store in a folder: Parquet rows with a JSON file beside them, block by block, written whole or not at all."""
 
 import fcntl
 import json
@@ -16,19 +16,19 @@ from wmel.errors import BadInput, BadRecord, CannotWrite
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.expand import Study, trainings_of
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
-from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, joined_reasons
-from wmel.experiments.stored import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
+from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, join_reasons
+from wmel.experiments.store_schema import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
 from wmel.files import replace_atomically, stamp_of
 from wmel.schema import Coverage, Run
 
 
 @dataclass(eq=False)
 class FolderStore:
-    """A folder: `study.json` says what the study is, `cells/` holds rows by cell, `models/` checkpoints by recipe."""
+    """A folder: `study.json` holds the manifest, `cells/` the rows by cell, `models/` the checkpoints by recipe."""
 
     folder: Path
-    is_scratch: bool = False  # whether it is removed once a record is written
-    _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # each block is checked once
+    is_scratch: bool = False  # whether it is removed after a record is written
+    _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # so that each block is verified once
     _moved: dict[str, str] | None = None
 
     @property
@@ -45,7 +45,7 @@ class FolderStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """While one process works here, another is refused; a killed one leaves no lock behind."""
+        """Locks the folder: a second process is refused. A killed process leaves no lock behind."""
         path = self.folder / ".lock"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -57,19 +57,19 @@ class FolderStore:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise BadInput(
-                    f"another wmel is at work on {self.folder}: wait for it, or give another --output"
+                    f"another process is running in {self.folder}: wait for it, or give another --output"
                 ) from None
             yield
 
     @property
     def moved(self) -> Mapping[str, str]:
-        """Folders of cells and models that an earlier version stored under another key."""
+        """Folders of cells and models that an earlier version stored under another key: key -> folder."""
         if self._moved is None:
             self._moved = dict(self._stored().moved) if self.exists else {}
         return self._moved
 
     def write_manifest(self, study: Study | Manifest, *, anytime: bool) -> None:
-        """What the study is: its file and its cells, in order."""
+        """Writes the file and the cells of the study, in order."""
         try:
             moved = self.moved
         except BadRecord:
@@ -90,7 +90,7 @@ class FolderStore:
         self._write(self.folder / MANIFEST, content)
 
     def manifest(self) -> Manifest:
-        """What `write_manifest` wrote."""
+        """The manifest that `write_manifest` wrote."""
         stored = self._stored()
         return Manifest(
             stored.name,
@@ -105,7 +105,7 @@ class FolderStore:
         )
 
     def copy_rows(self, store: Store) -> None:
-        """Hold what another store holds, the checkpoints of its recipes too; rows in memory are written here."""
+        """Copies the rows, readings and checkpoints of another store into this one."""
         with self.locked():
             if self.exists and not _same_study(self.manifest(), store.manifest()):
                 raise BadInput(f"{self.folder} holds another result ({MANIFEST}): give another folder")
@@ -115,24 +115,24 @@ class FolderStore:
                 shutil.copyfile(store.folder / MANIFEST, self.folder / MANIFEST)
                 return
             assert isinstance(store, MemoryStore)
-            known, paths = store.manifest(), store.paths or ModelPaths(Path(), Path())
-            self.write_manifest(known, anytime=known.anytime)
-            for cell in known.cells:
+            manifest, paths = store.manifest(), store.paths or ModelPaths(Path(), Path())
+            self.write_manifest(manifest, anytime=manifest.anytime)
+            for cell in manifest.cells:
                 for block in store.blocks(cell)[0]:
                     run = Run(**block.run, table=block.table(block.count, rewards=True))
                     job = Block(cell, block.first, block.count, paths)
-                    made = dict(block.provenance) or block_provenance(job, run)
+                    provenance = dict(block.provenance) or block_provenance(job, run)
                     steps = dict(block.trajectories) if isinstance(block.trajectories, Mapping) else None
-                    self.write_block(job, BlockResult(run, made, block.seconds, block.coverage, steps))
-            for key, found in store.readings.items():
-                self._write(self.folder / "cells" / key / "reading.json", found)
+                    self.write_block(job, BlockResult(run, provenance, block.seconds, block.coverage, steps))
+            for key, reading in store.readings.items():
+                self._write(self.folder / "cells" / key / "reading.json", reading)
 
     def _stored(self) -> StoredManifest:
         path = self.folder / MANIFEST
         return parse_stored(StoredManifest, _read(path), path)
 
     def write_block(self, block: Block, result: BlockResult) -> None:
-        """The rows, then what vouches for them: a block with the second file is whole."""
+        """Writes the rows, then the file that describes them; a block is whole if it has the second file."""
         from wmel.experiments.tables import parquet_bytes  # polars is needed only here
 
         rows = self._file(block.cell, block.first, block.count, "parquet")
@@ -158,7 +158,7 @@ class FolderStore:
         )
 
     def reading(self, cell: Diagnostic) -> dict[str, Any] | None:
-        """What was read, if it was; a damaged file is as none."""
+        """The stored reading of a cell; None if there is none or its file is damaged."""
         try:
             found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -170,21 +170,21 @@ class FolderStore:
         self._write(self._cell(reading.cell) / "reading.json", content)
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
-        """Why a part of a cell could not be run, beside its rows and the failures of other parts."""
+        """Adds the reason why a part of a cell could not be run."""
         failures = [*self._failures(self._failure(cell)), {"where": where, "error": reason}]
         self._write(self._failure(cell), {"cell": cell.as_data(), "failures": failures})
 
     def forget_failure(self, cell: Cell | Diagnostic) -> None:
-        """Before a cell is tried again."""
+        """Removes the failures of a cell before it is tried again."""
         self._failure(cell).unlink(missing_ok=True)
 
     def failure(self, cell: Cell | Diagnostic) -> str | None:
         """Why a cell could not be run, if that is known."""
-        return joined_reasons(one["error"] for one in self._failures(self._failure(cell)))
+        return join_reasons(one["error"] for one in self._failures(self._failure(cell)))
 
     @staticmethod
     def _failures(path: Path) -> list[dict[str, str]]:
-        """Each with where it happened and its error; an earlier version kept one, as the whole file."""
+        """The failures in a file, each with its place and error; a file of an earlier version holds one."""
         if not path.exists():
             return []
         try:
@@ -195,14 +195,14 @@ class FolderStore:
             return [{"where": str(path), "error": f"{path} is damaged: {error!r}"}]
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
-        """The whole blocks of a cell in order, and what is wrong with the others."""
-        found, wrong = [], []
+        """The whole blocks of a cell in order, and the problems of damaged ones."""
+        found, problems = [], []
         for path in sorted(self._cell(cell).glob("[0-9]*.json")):
             try:
                 found.append(self._block(cell, path))
             except BadRecord as error:
-                wrong.append(str(error))
-        return sorted(found, key=lambda block: block.first), wrong
+                problems.append(str(error))
+        return sorted(found, key=lambda block: block.first), problems
 
     def _block(self, cell: Cell, path: Path) -> StoredBlock:
         rows = path.with_suffix(".parquet")
@@ -218,9 +218,9 @@ class FolderStore:
         stored = parse_stored(StoredFile, _read(path), path)
         written = cell_from_stored(stored.cell)
         if self._file(cell, stored.first, stored.count, "json") != path or written.key != cell.key:
-            raise BadRecord(f"{path} is damaged: it says it is of another cell or of other episodes")
+            raise BadRecord(f"{path} is damaged: it belongs to another cell or to other episodes")
         if sha256(_read(rows)).hexdigest() != stored.sha256:
-            raise BadRecord(f"{rows} is not what was written: its checksum differs")
+            raise BadRecord(f"{rows} is damaged: its checksum differs")
         check_stored_rows(rows, stored.count)
         steps = rows.with_suffix(".npz")
         return StoredBlock(
@@ -235,19 +235,19 @@ class FolderStore:
         )
 
     def drop(self, cell: Cell | Diagnostic) -> None:
-        """Forget the rows of a cell, and its damaged files."""
+        """Removes all files of a cell."""
         for path in self._cell(cell).glob("*"):
             path.unlink(missing_ok=True)
 
     def drop_damaged(self, cell: Cell) -> list[str]:
-        """Forget the damaged files of a cell; what was wrong with them."""
-        whole, wrong = self.blocks(cell)
-        if wrong:
-            kept = {block.rows.stem for block in whole if isinstance(block.rows, Path)}
+        """Removes the damaged files of a cell; returns their problems."""
+        whole, problems = self.blocks(cell)
+        if problems:
+            whole_stems = {block.rows.stem for block in whole if isinstance(block.rows, Path)}
             for path in self._cell(cell).glob("[0-9]*"):
-                if path.stem not in kept:
+                if path.stem not in whole_stems:
                     path.unlink(missing_ok=True)
-        return wrong
+        return problems
 
     def _cell(self, cell: Cell | Diagnostic) -> Path:
         return self.folder / "cells" / self.moved.get(cell.key, cell.key)
@@ -267,7 +267,7 @@ class FolderStore:
 
 
 def copy_models(source: Store, target: Store) -> None:
-    """Copy the checkpoints that the recipes of a store were trained to."""
+    """Copies the checkpoints of the recipes of a store."""
     cells: list[Any] = [*source.manifest().cells, *source.manifest().diagnostics]
     for key in trainings_of(cells):
         name = source.moved.get(key, key)
@@ -276,7 +276,7 @@ def copy_models(source: Store, target: Store) -> None:
 
 
 def _same_study(one: Manifest, other: Manifest) -> bool:
-    """Whether two stores are of the same cells for the same verb."""
+    """Whether two stores have the same cells and the same verb."""
     keys = ({cell.key for cell in (*some.cells, *some.diagnostics)} for some in (one, other))
     return one.verb == other.verb and next(keys) == next(keys)
 

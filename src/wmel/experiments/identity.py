@@ -1,6 +1,6 @@
-"""Live objects: a hash of their values and of the code that is the user's own, and whether they can be sent elsewhere.
+"""The identity of live objects: a hash of their values and of the user's code, and whether they can be pickled.
 
-Rows of an object whose hash is known are found again, by this process or by another; an object that changed is another.
+Rows of an object with a known hash are found again, by this process or another. An object that changed is another one.
 """
 
 import builtins
@@ -19,52 +19,52 @@ from wmel.experiments.executors import Failure
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
-def identity_of(thing: Any) -> str | None:
-    """The hash of its weights where its spec has one, else of all that it holds; None where that cannot be known."""
-    weights = getattr(getattr(thing, "spec", None), "weights", None)
-    return weights if isinstance(weights, str) else _hash_or_reason(thing)[0]
+def identity_of(value: Any) -> str | None:
+    """The hash of its weights if its spec has one, else of all its values; None if there is no reliable hash."""
+    weights = getattr(getattr(value, "spec", None), "weights", None)
+    return weights if isinstance(weights, str) else _hash_or_reason(value)[0]
 
 
-def why_unknown(thing: Any) -> str | None:
-    """Why an object cannot be recognised; None where it can."""
-    return None if identity_of(thing) is not None else f"{type(thing).__name__}: {_hash_or_reason(thing)[1]}"
+def why_unidentified(value: Any) -> str | None:
+    """Why an object has no identity; None if it has one."""
+    return None if identity_of(value) is not None else f"{type(value).__name__}: {_hash_or_reason(value)[1]}"
 
 
-def _hash_or_reason(thing: Any) -> tuple[str | None, str]:
+def _hash_or_reason(value: Any) -> tuple[str | None, str]:
     try:
-        first, second = _hash(thing), _hash(thing)
+        first, second = _hash(value), _hash(value)
     except Exception as error:
         return None, describe_error(error)
-    return (first, "") if first == second else (None, "it is not pickled to the same bytes twice")
+    return (first, "") if first == second else (None, "two pickles of it differ")
 
 
-def check_objects_travel(objects: Mapping[str, Any], executor: Any) -> None:
-    """Refuse live objects that the workers of an executor could not be given."""
-    jobs = [(name, _packed(name, thing)) for name, thing in objects.items()]
+def check_picklable(objects: Mapping[str, Any], executor: Any) -> None:
+    """Raises BadInput for live objects that cannot be sent to the workers of an executor."""
+    jobs = [(name, _pickle(name, value)) for name, value in objects.items()]
     with closing(executor(_unpack, jobs)) as outcomes:
         for (name, _), outcome in outcomes:
             if isinstance(outcome, Failure):
-                raise BadInput(_words(name, outcome.reason))
+                raise BadInput(_not_sent_message(name, outcome.reason))
 
 
-def _packed(name: str, thing: Any) -> bytes:
+def _pickle(name: str, value: Any) -> bytes:
     try:
-        return pickle.dumps(thing)
+        return pickle.dumps(value)
     except Exception as error:
-        raise BadInput(_words(name, describe_error(error))) from error
+        raise BadInput(_not_sent_message(name, describe_error(error))) from error
 
 
 def _unpack(job: tuple[str, bytes]) -> None:
     pickle.loads(job[1])
 
 
-def _words(name: str, reason: str) -> str:
-    way_out = "put its class into a module that can be imported, or use the executor serial"
-    return f"'{name}' cannot be sent to other processes: {reason}: {way_out}"
+def _not_sent_message(name: str, reason: str) -> str:
+    advice = "put its class into a module that can be imported, or use the executor serial"
+    return f"'{name}' cannot be sent to other processes: {reason}: {advice}"
 
 
 class _Sink:
-    """A file that keeps nothing but its hash."""
+    """A file that keeps only the hash of what is written."""
 
     def __init__(self):
         self.hash = sha256()
@@ -74,19 +74,19 @@ class _Sink:
         return len(data)
 
 
-def _hash(thing: Any) -> str:
+def _hash(value: Any) -> str:
     sink = _Sink()
-    _Pickler(sink).dump(thing)
+    _Pickler(sink).dump(value)
     return sink.hash.hexdigest()
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles values, and the user's code too, where pickle has the name of a class or function alone."""
+    """Pickles values and the user's code, of which pickle alone would write only the name."""
 
     def __init__(self, sink: _Sink):
         super().__init__(sink, protocol=5)
-        self.fast = True  # the same bytes, whether equal values are one object or two
-        self._places: dict[int, int] = {}  # id of code that was met -> its place
+        self.fast = True  # equal values give equal bytes, whether they are one object or two
+        self._places: dict[int, int] = {}  # id of code -> its place in the order of first use
 
     def persistent_id(self, obj: Any) -> Any:
         if isinstance(obj, ModuleType):
@@ -110,17 +110,17 @@ class _Pickler(pickle.Pickler):
         return _function_data(code) if isinstance(code, FunctionType) else _class_data(code)
 
 
-def _is_users_code(thing: Any) -> bool:
-    if isinstance(thing, FunctionType):
-        return is_user_code(thing.__code__.co_filename)
-    if not isinstance(thing, type):
+def _is_users_code(value: Any) -> bool:
+    if isinstance(value, FunctionType):
+        return is_user_code(value.__code__.co_filename)
+    if not isinstance(value, type):
         return False
-    module = sys.modules.get(thing.__module__)
-    return thing.__module__ == "__main__" or module is None or is_user_code(getattr(module, "__file__", None))
+    module = sys.modules.get(value.__module__)
+    return value.__module__ == "__main__" or module is None or is_user_code(getattr(module, "__file__", None))
 
 
 def _class_data(kind: type) -> tuple[Any, ...]:
-    """Its name, what it inherits from, and what it defines; of names with underscores around them, functions alone."""
+    """The name, the bases and the definitions of a class; of names with double underscores only the functions."""
     functions = FunctionType | staticmethod | classmethod | property
     own = {
         name: value
@@ -131,9 +131,9 @@ def _class_data(kind: type) -> tuple[Any, ...]:
 
 
 def _function_data(function: FunctionType) -> tuple[Any, ...]:
-    """Its instructions, defaults and what it refers to from outside."""
-    outside = sorted({name for name in _global_names(function.__code__) if not hasattr(builtins, name)})
-    values = [(name, function.__globals__[name]) for name in outside if name in function.__globals__]
+    """The instructions and defaults of a function, and the outside values that it refers to."""
+    names = sorted({name for name in _global_names(function.__code__) if not hasattr(builtins, name)})
+    values = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
     enclosed = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     defaults = function.__defaults__, function.__kwdefaults__
     return "function", function.__qualname__, _code_data(function.__code__), defaults, enclosed, values

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy as np
 from wmel.analysis.scorecard import coverage, has_axis
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.closed_loop.trajectories import Trajectories
-from wmel.contract.cell import Cell, Diagnostic, Training
+from wmel.contract.cell import Cell, Diagnostic, Part, Training
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, WmelError, describe_error, locate_code, locate_error
@@ -27,25 +27,25 @@ from wmel.experiments.build import (
     build_policy,
     build_trainer,
     data_hash,
-    described_parts,
+    describe_parts,
     is_whole,
     weights_file_hash,
 )
-from wmel.experiments.provenance import provenance
+from wmel.experiments.provenance import cell_provenance
 from wmel.schema import Coverage, Run
 
-TIMED = 100  # decisions timed for latency, in the first block of a cell
+TIMED_DECISIONS = 100  # in the first block of a cell, for latency
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Episodes of a cell that are run and stored together."""
+    """Consecutive episodes of a cell that are run and stored together."""
 
     cell: Cell
     first: int
     count: int
     paths: ModelPaths
-    trajectories: bool = False  # whether every step is kept
+    trajectories: bool = False  # whether every step is stored
     is_kept: bool = True  # whether its rows outlive this process
 
     @property
@@ -54,7 +54,7 @@ class Block:
 
     @cached_property
     def runner(self) -> BenchmarkRunner:
-        """The episodes, not yet run."""
+        """The runner of the episodes."""
         task, arm, paths = self.cell.task, self.cell.arm, self.paths
         world = build_environment(task.environment, paths)
         return BenchmarkRunner(
@@ -69,50 +69,55 @@ class Block:
             first_episode=self.first,
             criterion=None if task.criterion is None else Criterion.parse(task.criterion),
             stop=task.stop,
-            timed_decisions=TIMED if self.first == 0 else 0,
+            timed_decisions=TIMED_DECISIONS if self.first == 0 else 0,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class BlockResult:
-    """The run of a block, and what must be known to trust it."""
+    """The run of a block, with its provenance."""
 
     run: Run
     provenance: dict[str, Any]
     seconds: float
-    coverage: Coverage | None = None  # of the states it visited, where an axis is to be covered
-    trajectories: dict[str, Any] | None = None  # arrays by name, where they are kept
+    coverage: Coverage | None = None  # of the visited states, if the observation has an axis
+    trajectories: dict[str, Any] | None = None  # arrays by name, if they are stored
 
 
 def run_block(block: Block, progress: Callable[[float], None] = lambda finished: None) -> BlockResult:
-    """Run a block."""
-    begin, runner = time.perf_counter(), block.runner
+    """Runs the episodes of a block."""
+    start_s, runner = time.perf_counter(), block.runner
     world = runner.environment
-    covered = has_axis(world.spec.observation)
-    steps = Trajectories() if covered or block.trajectories else None
+    measures_coverage = has_axis(world.spec.observation)
+    steps = Trajectories() if measures_coverage or block.trajectories else None
     run = runner.run(progress, steps)
     visited = None
-    if steps is not None and covered and steps.next_states:
+    if steps is not None and measures_coverage and steps.next_states:
         visited = coverage(world.spec.observation, world.observe(np.concatenate(steps.next_states)))
-    made_with = block_provenance(block, run) if block.is_kept else {}
+    provenance = block_provenance(block, run) if block.is_kept else {}
     arrays = steps.arrays(world, run.table) if steps is not None and block.trajectories else None
-    return BlockResult(run, made_with, time.perf_counter() - begin, visited, arrays)
+    return BlockResult(run, provenance, time.perf_counter() - start_s, visited, arrays)
 
 
 def block_provenance(block: Block, run: Run) -> dict[str, Any]:
-    """What must be known of the rows of a block when a later run finds them."""
+    """The provenance of the rows of a block, which a later run compares with its own."""
     environment, model = block.cell.task.environment, block.cell.arm.model
-    folder = block.paths.folder_of(environment, model)
+    return {**cell_provenance(block.cell, run), **_model_provenance(environment, model, block.paths)}
+
+
+def _model_provenance(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> dict[str, Any]:
+    folder = paths.folder_of(environment, model)
     return {
-        **provenance(block.cell, run),
         "weights_file": weights_file_hash(folder),
         "data": data_hash(folder),
-        "device": block.paths.device_of(environment, model),
+        "device": paths.device_of(environment, model),
     }
 
 
-def share_out(executor: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) -> Generator[tuple[Any, Any], None, None]:
-    """Each job with its outcome, as an executor does them; one that breaks, or leaves jobs undone, is bad input."""
+def outcomes_of(
+    executor: Any, work: Callable[[Any], Any], jobs: Sequence[Any]
+) -> Generator[tuple[Any, Any], None, None]:
+    """Each job with its outcome, in the order of the executor; raises BadInput if it fails or leaves jobs undone."""
     done = 0
     try:
         with closing(executor(work, jobs)) as outcomes:
@@ -131,7 +136,7 @@ def share_out(executor: Any, work: Callable[[Any], Any], jobs: Sequence[Any]) ->
 
 @dataclass(frozen=True, eq=False)
 class TrainingJob:
-    """A model to be trained, and the folder of its checkpoint."""
+    """The training of a model, and the folder of its checkpoint."""
 
     training: Training
     paths: ModelPaths
@@ -152,18 +157,18 @@ class TrainingJob:
 
 
 def run_training(job: TrainingJob) -> float:
-    """Train and write the checkpoint; how many seconds it took."""
-    begin = time.perf_counter()
+    """Trains a model and writes its checkpoint; returns the seconds it took."""
+    start_s = time.perf_counter()
     world = build_environment(job.training.environment, job.paths)
-    made = build_trainer(job.training.trainer, job.paths).train(world, job.folder, ProgressListener())
-    if made.card["fit"].get("interrupted"):
-        raise KeyboardInterrupt  # a fit stops at Ctrl-C with the weights so far, which are not those of the recipe
-    return time.perf_counter() - begin
+    checkpoint = build_trainer(job.training.trainer, job.paths).train(world, job.folder, ProgressListener())
+    if checkpoint.card["fit"].get("interrupted"):
+        raise KeyboardInterrupt  # a fit that Ctrl-C stopped has other weights than those of the recipe
+    return time.perf_counter() - start_s
 
 
 @dataclass(frozen=True, eq=False)
 class ReadingJob:
-    """A diagnostic to be read."""
+    """The reading of a diagnostic."""
 
     cell: Diagnostic
     paths: ModelPaths
@@ -175,7 +180,7 @@ class ReadingJob:
 
 @dataclass(frozen=True, eq=False)
 class ReadingResult:
-    """What a diagnostic found, as JSON, and what must be known to trust it."""
+    """The result of a diagnostic as JSON, with its provenance."""
 
     data: dict[str, Any]
     provenance: dict[str, Any]
@@ -183,14 +188,14 @@ class ReadingResult:
 
 
 def run_job(job: Block | TrainingJob | ReadingJob) -> Any:
-    """Whatever a worker is handed."""
+    """Runs a job of any kind."""
     if isinstance(job, Block):
         return run_block(job)
     return run_training(job) if isinstance(job, TrainingJob) else run_reading(job)
 
 
-def model_by_model(jobs: list[Any]) -> list[Any]:
-    """Jobs of the same model one after the other, so that few models are needed at a time."""
+def group_by_model(jobs: list[Any]) -> list[Any]:
+    """The jobs ordered so that those of one model follow each other, and few models are needed at a time."""
     models = [json.dumps(_model_of(job.cell), sort_keys=True) for job in jobs]
     first = {model: place for place, model in reversed(list(enumerate(models)))}
     return [job for _, job in sorted(zip(models, jobs, strict=True), key=lambda one: first[one[0]])]
@@ -201,8 +206,8 @@ def _model_of(cell: Cell | Diagnostic) -> Any:
 
 
 def run_reading(job: ReadingJob, progress: Callable[[float], None] = lambda share: None) -> ReadingResult:
-    """Ask a model the question of a diagnostic; `progress` is told what share of it has just been done."""
-    begin, cell, paths = time.perf_counter(), job.cell, job.paths
+    """Reads a diagnostic of a model; `progress` receives the shares of the work as they are done."""
+    start_s, cell, paths = time.perf_counter(), job.cell, job.paths
     world = build_environment(cell.environment, paths)
     model = build_model(cell.environment, cell.model, paths)
     diagnostic = build_diagnostic(cell, paths)
@@ -218,11 +223,8 @@ def run_reading(job: ReadingJob, progress: Callable[[float], None] = lambda shar
         progress=progress,
     )
     weights = getattr(getattr(model, "spec", None), "weights", None)
-    folder = paths.folder_of(cell.environment, cell.model)
-    made_with = {
-        **provenance(cell, None, weights),
-        "weights_file": weights_file_hash(folder),
-        "data": data_hash(folder),
-        "device": paths.device_of(cell.environment, cell.model),
+    provenance = {
+        **cell_provenance(cell, None, weights),
+        **_model_provenance(cell.environment, cell.model, paths),
     }
-    return ReadingResult({**data, "parts": described_parts(cell)}, made_with, time.perf_counter() - begin)
+    return ReadingResult({**data, "parts": describe_parts(cell)}, provenance, time.perf_counter() - start_s)

@@ -1,4 +1,4 @@
-"""The keys of a study and of the tables in it; those of a part are its settings."""
+"""The keys that a study and its tables may have; the keys of a part are its settings."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -17,48 +17,50 @@ from wmel.training.data import TRAINING
 
 def _episode_seed(seed: int) -> int:
     if not 0 <= seed < TRAINING:
-        raise ValueError(f"must be 0 to {TRAINING - 1} (those from {TRAINING} on are of training data), got {seed}")
+        raise ValueError(
+            f"must be 0 to {TRAINING - 1} (those from {TRAINING} on are reserved for training data), got {seed}"
+        )
     return seed
 
 
 Seed = Annotated[int, AfterValidator(_episode_seed)]
 Whole = Annotated[int, Field(gt=0, lt=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
-EXECUTED = Meaning("actions of a plan that are executed; none: the whole plan", at_least=1)
-BESIDE: Mapping[str, Mapping[str, Setting]] = {  # kind -> settings that are written with its part
-    "planner": {"execute": Setting("execute", int | None, None, EXECUTED)},
+EXECUTE = Meaning("actions of a plan that are executed; none: the whole plan", at_least=1)
+ENTRY_SETTINGS: Mapping[str, Mapping[str, Setting]] = {  # kind -> settings of an entry that its part does not have
+    "planner": {"execute": Setting("execute", int | None, None, EXECUTE)},
     "perturbation": {
-        "probability": Setting("probability", float, 1.0, Meaning("share of episodes it strikes", 0, 1)),
-        "step": Setting("step", int | None, None, Meaning("step at which it strikes; none: sampled", at_least=0)),
+        "probability": Setting("probability", float, 1.0, Meaning("share of episodes that are perturbed", 0, 1)),
+        "step": Setting("step", int | None, None, Meaning("step of the perturbation; none: sampled", at_least=0)),
     },
 }
-KEYS = {"diagnostic": ("environment", "objective")}  # other keys of a study that go with a part
+ENTRY_KEYS = {"diagnostic": ("environment", "objective")}  # kind -> keys of an entry that are no settings
 
 
 class Keys(BaseModel):
-    """Keys that are not known are refused."""
+    """A table of a study; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class PartKeys(Keys):
-    """A part's name and settings: the part's own constructor says which there are."""
+    """The name and the settings of a part; its constructor defines which settings there are."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     registry: ClassVar[Registry]
 
     name: str
-    given: bool = False  # a live object, by its name
+    given: bool = False  # whether the name is that of a live object
 
     @model_validator(mode="before")
     @classmethod
-    def _check_beside(cls, data: Any) -> Any:
+    def _check_entry_settings(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        return {**data, **check_beside(cls.registry.kind, data.get("name"), data)}
+        return {**data, **check_entry_settings(cls.registry.kind, data.get("name"), data)}
 
     def refuse_taken_names(self) -> None:
-        """Refuse settings of the part that have the name of a key of the study."""
+        """Raises BadInput if a setting of the part has the name of a key of the study."""
         if not self.given and self.name is not None and self.model_fields_set - {"name"}:
             make = self.registry.load(self._registered_name)
             refuse_taken_names(self.registry.kind, self.name, make, [*self.model_fields_set, *self.settings])
@@ -80,21 +82,19 @@ class PartKeys(Keys):
 
     @property
     def same_as(self) -> Any:
-        """What two entries share that stand for the same."""
+        """Data that two entries share if they mean the same."""
         return self.part, [getattr(self, name) for name in type(self).model_fields if name not in ("name", "given")]
 
-    @property
-    def checked(self) -> None:
-        """Refuse settings that contradict each other, where a part is built from its settings alone."""
+    def check(self) -> None:
+        """Raises BadInput for settings that the part does not take, or that contradict each other."""
         _ = self.part
 
 
 class BuiltFromSettings(PartKeys):
-    """A part that needs nothing but its settings: it is built once, to be refused where it stands."""
+    """A part that is built from its settings alone, and is built once to check them."""
 
-    @property
-    def checked(self) -> None:
-        _ = super().checked
+    def check(self) -> None:
+        super().check()
         if not self.given:
             self.registry.spec(self.name, self.settings).build()
 
@@ -133,7 +133,7 @@ class ObjectiveKeys(PartKeys):
 class DiagnosticKeys(BuiltFromSettings):
     registry = catalog.DIAGNOSTICS
 
-    environment: str | dict[str, Any] | None = None  # where it is read; none: in every environment of the study
+    environment: str | dict[str, Any] | None = None  # where models are read; none: in every environment of the study
     objective: str | dict[str, Any] | None = None  # none: those of the study
 
     @property
@@ -146,7 +146,7 @@ class DiagnosticKeys(BuiltFromSettings):
 class PerturbationKeys(PartKeys):
     registry = catalog.PERTURBATIONS
 
-    name: str | None = None  # none: nothing strikes  # pyright: ignore[reportIncompatibleVariableOverride]
+    name: str | None = None  # none: no perturbation  # pyright: ignore[reportIncompatibleVariableOverride]
     probability: Share = 1.0
     step: Annotated[int, Field(ge=0)] | None = None  # none: sampled by each episode's seed
 
@@ -176,8 +176,7 @@ class PerturbationKeys(PartKeys):
     def same_as(self) -> Any:
         return self.model_dump()
 
-    @property
-    def checked(self) -> None:
+    def check(self) -> None:
         if self.part is not None and not self.given:
             catalog.perturbation(self.part)
 
@@ -190,11 +189,10 @@ class CriterionKeys(Keys):
     @model_validator(mode="after")
     def _is_given_once(self) -> "CriterionKeys":
         if self.criterion is not None and self.success is not None:
-            raise ValueError("criterion and success are the same setting: give one")
+            raise ValueError("criterion and success are the same setting: give one of them")
         return self
 
-    @property
-    def checked(self) -> None:
+    def check(self) -> None:
         _ = self.text
 
     @property
@@ -217,8 +215,8 @@ class StudyKeys(Keys):
     floor: bool = True
     oracle: bool = True
     metrics: list[str | dict[str, Any]] = []
-    preset: str | None = None  # settings of a published run, where an entry has none of its own
-    executor: str | dict[str, Any] | None = None  # who runs the jobs, unless the verb is told
+    preset: str | None = None  # a published run whose settings replace defaults
+    executor: str | dict[str, Any] | None = None  # what runs the jobs, unless the verb sets it
 
     @model_validator(mode="after")
     def _has_distinct_seeds(self) -> "StudyKeys":
@@ -227,9 +225,9 @@ class StudyKeys(Keys):
         return self
 
 
-def check_beside(kind: str, name: Any, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
-    """Those of the settings that are written with a part of a kind, as the study takes them; typed ones are parsed."""
-    known = BESIDE.get(kind, {})
+def check_entry_settings(kind: str, name: Any, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
+    """The entry settings of a part of a kind among those given, checked; text from the command line is parsed."""
+    known = ENTRY_SETTINGS.get(kind, {})
     try:
         return {
             key: known[key].parse(value) if is_typed and isinstance(value, str) else known[key].check(value)
@@ -241,12 +239,12 @@ def check_beside(kind: str, name: Any, given: Mapping[str, Any], *, is_typed: bo
 
 
 def refuse_taken_names(kind: str, name: str, make: Any, given: Iterable[str], taken: Iterable[str] = ()) -> None:
-    """Refuse settings of a part that cannot be told from keys that a study writes with it."""
-    reserved = {*BESIDE.get(kind, ()), *KEYS.get(kind, ()), *NO_SETTINGS, *taken}
+    """Raises BadInput if a setting of a part has the name of a key that its entry in a study has."""
+    reserved = {*ENTRY_SETTINGS.get(kind, ()), *ENTRY_KEYS.get(kind, ()), *NO_SETTINGS, *taken}
     own = settings_of(make) if callable(make) else {}
     for key in given:
         if key in reserved and key in own:
             raise BadInput(
-                f"{kind} '{name}': its setting '{key}' has the name of a key that a study writes with a {kind}: "
+                f"{kind} '{name}': its setting '{key}' has the name of a key that a {kind} has in a study: "
                 "rename the setting"
             )

@@ -1,37 +1,47 @@
-"""What a store holds: cell by cell with its run, or as tables."""
+"""Reading a store: its cells with their runs, its rows as tables, and the steps of its episodes."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wmel.closed_loop.run import EPISODES_PER_SEED
+from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, CellResult, Diagnostic
 from wmel.contract.labels import label_columns
-from wmel.errors import BadRecord
-from wmel.experiments.build import described_parts
+from wmel.errors import BadInput, BadRecord
+from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
+from wmel.files import check_writable
 from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, concatenate_tables, pool_coverage
+
+STEPS_SUFFIX = ".npz"
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedStudy:
-    """A study's name, what it is about, and its cells in order."""
+    """A stored study: its name and its cells in order, with what is stored of each."""
 
     name: str
     about: str
     anytime: bool
     results: list[CellResult]
-    damaged: list[str]  # what is wrong with files that were left out
+    damaged: list[str]  # problems of files that were left out
     metrics: tuple[str, ...] = ()
     readings: list[tuple[Diagnostic, dict[str, Any] | None]] = field(default_factory=list)
-    unread: dict[str, str] = field(default_factory=dict)  # name of a reading that is not there -> why
-    verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})  # whose result it is, and how
+    unread: dict[str, str] = field(default_factory=dict)  # name of a missing reading -> why it is missing
+    verb: Mapping[str, Any] = field(
+        default_factory=lambda: {"name": "study"}
+    )  # the verb whose result it is, and its options
 
 
 def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStudy:
-    """Every cell of a study with what is stored of it; the rewards of steps only if they are needed."""
+    """The stored study; with the rewards of every step only if `rewards` is set."""
     store = FolderStore(Path(store)) if isinstance(store, Path | str) else store
     manifest = store.manifest()
     damaged: list[str] = []
@@ -45,33 +55,33 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
         damaged,
         manifest.metrics,
         readings,
-        {cell.name: store.failure(cell) or "not read yet" for cell, found in readings if found is None},
+        {cell.name: store.failure(cell) or "not read yet" for cell, reading in readings if reading is None},
         manifest.verb,
     )
 
 
-def leading(blocks: list[StoredBlock]) -> list[StoredBlock]:
-    """The blocks up to the first gap, so that the rows are those of the first episodes."""
-    kept, done = [], 0
+def contiguous_blocks(blocks: list[StoredBlock]) -> list[StoredBlock]:
+    """The blocks before the first gap, so that the rows are those of the first episodes."""
+    found, done = [], 0
     for block in blocks:
         if block.first != done:
             break
-        kept.append(block)
+        found.append(block)
         done += block.count
-    return kept
+    return found
 
 
 def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, rewards: bool = False) -> CellResult:
-    """What is stored of a cell; what is wrong with its files is added to `damaged`."""
+    """What is stored of a cell; problems of its files are added to `damaged`."""
     damaged = [] if damaged is None else damaged
-    stored, wrong = store.blocks(cell)
-    damaged += wrong
-    blocks = [block for block in leading(stored) if block.first < cell.episodes]
-    reason = store.failure(cell) or (wrong[0] if wrong else None)
+    stored, problems = store.blocks(cell)
+    damaged += problems
+    blocks = [block for block in contiguous_blocks(stored) if block.first < cell.episodes]
+    reason = store.failure(cell) or (problems[0] if problems else None)
     if not blocks:
         return CellResult(cell, None, cell.episodes, reason)
     try:
-        run = replace(run_of(blocks, cell.episodes, rewards=rewards), parts=described_parts(cell))
+        run = replace(run_of(blocks, cell.episodes, rewards=rewards), parts=describe_parts(cell))
     except BadRecord as error:
         damaged.append(f"{cell.name}: {error}")
         return CellResult(cell, None, cell.episodes, str(error))
@@ -80,7 +90,7 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
 
 
 def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
-    """The run that some blocks of one cell are, up to a number of episodes."""
+    """The blocks of one cell as one run of at most `episodes` episodes."""
     tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
     coverage = pool_coverage([block.coverage for block in blocks])
     return Run(**blocks[0].run, table=concatenate_tables(tables), coverage=coverage)
@@ -103,13 +113,13 @@ def study_tables(store: Store) -> StudyTables:
 
 
 def rows_of_points(points: Sequence[SweepPoint], arms: Sequence[str] = ()) -> list[tuple[EpisodeTable, dict[str, Any]]]:
-    """The rows of runs seed by seed, with the columns of a store that runs know; `arms` are their names."""
+    """The rows of runs seed by seed, with the columns that identify them; `arms` are the names of the runs."""
     names = [_run_names(point.run) for point in points]
     names = [{**one, "arm": arm} for one, arm in zip(names, arms, strict=True)] if arms else names
-    swept = label_columns([point.swept for point in points], {}, [*COLUMNS, *names[0], "seed"])
+    labels = label_columns([point.swept for point in points], {}, [*COLUMNS, *names[0], "seed"])
     return [
-        (table, {**named, "seed": seed, **labels})
-        for point, named, labels in zip(points, names, swept, strict=True)
+        (table, {**named, "seed": seed, **swept})
+        for point, named, swept in zip(points, names, labels, strict=True)
         for seed, table in _by_seed(point.run)
     ]
 
@@ -121,7 +131,58 @@ def _run_names(run: Run) -> dict[str, str]:
 
 
 def _by_seed(run: Run) -> Iterator[tuple[int, EpisodeTable]]:
-    """The rows of each seed, by the published formula of the seeds of episodes."""
+    """The rows of each seed, which is part of the seeds of its episodes."""
     seeds = run.table["episode_seed"] // EPISODES_PER_SEED
     for seed in dict.fromkeys(seeds.tolist()):
         yield seed, run.table.rows(seeds == seed)
+
+
+def check_steps_path(path: Path, cells: Sequence[Cell]) -> None:
+    """Raises an error for a path that cannot be written, and for one file for several arms."""
+    files = _steps_files(path, cells)
+    if path.suffix == STEPS_SUFFIX and len(files) > 1:
+        raise BadInput(f"there are {len(files)} arms to record, each in a file of its own: give a folder, got {path}")
+    check_writable(*files)
+
+
+def write_steps(path: Path, store: Store, cells: Sequence[Cell]) -> Path:
+    """Writes the steps of cells to one .npz file, or to a folder with one file per arm of a setting."""
+    for file, group in _steps_files(path, cells).items():
+        write_trajectories(file, read_steps(store, group))
+    return path
+
+
+def read_steps(store: Store, cells: Sequence[Cell]) -> dict[str, np.ndarray]:
+    """The steps of all episodes of cells, padded with NaN after the last step of each episode."""
+    parts = []
+    for cell in cells:
+        for block in store.blocks(cell)[0]:
+            steps = block.trajectories
+            parts.append(dict(np.load(steps)) if isinstance(steps, Path) else dict(steps or {}))
+    longest = max(part["actions"].shape[1] for part in parts)
+
+    def pad(array: np.ndarray) -> np.ndarray:
+        widths = [(0, 0), (0, longest - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
+        return np.pad(array, widths, constant_values=np.nan)
+
+    names = [name for name in parts[0] if all(name in part for part in parts)]
+    return {
+        name: np.concatenate([part[name] if part[name].ndim == 1 else pad(part[name]) for part in parts])
+        for name in names
+    }
+
+
+def _steps_files(path: Path, cells: Sequence[Cell]) -> dict[Path, list[Cell]]:
+    """The cells of each file; a file has the name of its arm, or of arm and setting where arms share a name."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.name.removesuffix(f"/seed-{cell.seed}"), []).append(cell)
+    if path.suffix == STEPS_SUFFIX and len(groups) == 1:
+        return {path: list(cells)}
+    arms = Counter(group[0].arm.name for group in groups.values())
+    files: dict[Path, list[Cell]] = {}
+    for name, group in groups.items():
+        stem = group[0].arm.name if arms[group[0].arm.name] == 1 else name
+        file = path / (re.sub(r"[^\w.=@+-]+", "_", stem) + STEPS_SUFFIX)
+        files[file if file not in files else path / f"{file.stem}-{group[0].key}{STEPS_SUFFIX}"] = group
+    return files

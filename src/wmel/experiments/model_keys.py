@@ -1,4 +1,4 @@
-"""The keys of a model in a study: a checkpoint, an object of your own, or a recipe that is trained."""
+"""The keys of a model in a study: a checkpoint, an object of the user, or a recipe that is trained."""
 
 from typing import Annotated, Any
 
@@ -13,17 +13,19 @@ SOURCES = ("checkpoint", "object", "trainer", "given")
 
 
 class ModelKeys(PartKeys):
-    """A checkpoint (or one for each seed of training, `{seed}` in its name), an object of your own, or a recipe."""
+    """A checkpoint (or one per training seed, with `{seed}` in its name), an object of the user, or a recipe."""
 
     registry = catalog.MODELS
 
     checkpoint: str | None = None
     object: str | None = None
     trainer: str | None = None
-    weights: str | None = None  # of a live object: the hash of what it learned, where it has one
-    rollout: str | None = None  # how it imagines, where it has a choice
-    policy: str | dict[str, Any] | None = None  # it acts by itself, whatever the planner of the setting
-    environment: str | dict[str, Any] | None = None  # where a recipe is trained; none: in that of the setting
+    weights: str | None = None  # of a live object: the hash of its weights, if it has one
+    rollout: str | None = None  # how it imagines, if it has a choice
+    policy: str | dict[str, Any] | None = None  # the model's own policy, which acts instead of the planner
+    environment: str | dict[str, Any] | None = (
+        None  # where a recipe is trained; none: in the environment of the setting
+    )
     seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
@@ -32,7 +34,7 @@ class ModelKeys(PartKeys):
         if len(kinds) != 1:
             raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
         if self.name in ("oracle", "random", ""):
-            raise ValueError(f"{self.name!r} is kept for an arm that is always there")
+            raise ValueError(f"{self.name!r} is the name of an arm of every study")
         if self.trainer is None and self.object is None and self.settings:
             known = [name for name in type(self).model_fields if name != "given"]
             first = next(iter(self.settings))
@@ -42,13 +44,15 @@ class ModelKeys(PartKeys):
             if SEED in self.checkpoint and self.seeds is None:
                 raise ValueError(f"a checkpoint for each seed ({SEED} in its name) needs seeds = [...]")
             if SEED not in self.checkpoint and self.seeds is not None:
-                raise ValueError(f"seeds of a checkpoint need {SEED} in its name, where the seed of each training goes")
+                raise ValueError(
+                    f"seeds of a checkpoint need {SEED} in its name, in place of the seed of each training"
+                )
         elif self.trainer is None and self.seeds is not None:
             raise ValueError("seeds belongs to a recipe, and this model names no trainer")
         if self.trainer is None and self.environment is not None:
             raise ValueError("environment is where a recipe is trained, and this model names no trainer")
         if self.object is not None and self.rollout is not None:
-            raise ValueError("rollout belongs to a checkpoint or a trainer; an object imagines in its own way")
+            raise ValueError("rollout belongs to a checkpoint or a trainer, and this model is an object")
         return self
 
     def refuse_taken_names(self) -> None:
@@ -60,24 +64,23 @@ class ModelKeys(PartKeys):
         """The trainer with its settings, as data."""
         assert self.trainer is not None
         if "seed" in self.settings:
-            raise BadInput("a recipe takes seeds = [...], one for each training, and no seed")
+            raise BadInput("a recipe takes seeds = [...], one for each training, instead of seed")
         has_seed = "seed" in catalog.TRAINERS.settings_of(self.trainer)
         if not has_seed and len(self.seeds or ()) > 1:
             raise BadInput(f"trainer '{self.trainer}' has no setting 'seed': give one seed or none, got {self.seeds}")
         seeded = {"seed": seed} if has_seed else {}
         spec = catalog.TRAINERS.spec(self.trainer, {**self.settings, **seeded})
-        spec.build()  # settings that contradict each other are refused
+        spec.build()  # refuses settings that contradict each other
         return {**spec.key_data, **seeded}
 
     @property
     def object_settings(self) -> dict[str, Any]:
-        """The settings of an object of your own that differ from their defaults."""
+        """The settings of an object of the user that differ from their defaults."""
         data = {} if self.object is None else catalog.MODELS.spec(self.object, self.settings).key_data
         return {name: value for name, value in data.items() if name != "name"}
 
-    @property
-    def checked(self) -> None:
-        """Refuse settings that a trainer or an object does not take, and a policy or an environment there is not."""
+    def check(self) -> None:
+        """Raises BadInput for unknown settings of a trainer or an object, and for an unknown policy or environment."""
         _ = self.policy_part, environment_part(self.environment), self.object_settings
         if self.trainer is not None:
             self.recipe(0)

@@ -1,4 +1,4 @@
-"""What rows were made with: versions, machine, code. It does not decide what they are, and says when it has changed."""
+"""Provenance: the versions, machine and code that rows were computed with, and what has changed since."""
 
 import ast
 import inspect
@@ -21,7 +21,7 @@ from wmel.schema import Run
 ROOT = Path(wmel.__file__).parent
 LOOP = ("arrays", "schema", "randomness", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
-COMPARED = {  # of which a difference is named when a study goes on, and how
+COMPARED = {  # fields that are compared when a study is resumed, and their names in messages
     "versions": "versions",
     "code": "code",
     "weights": "weights",
@@ -30,8 +30,8 @@ COMPARED = {  # of which a difference is named when a study goes on, and how
 }
 
 
-def provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | None = None) -> dict[str, Any]:
-    """Of a run of a cell, or of a reading, which has none."""
+def cell_provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | None = None) -> dict[str, Any]:
+    """The provenance of a run of a cell, or of a reading, which has no run."""
     return {
         "versions": versions_in_use() if run is None else dict(run.versions),
         "code": code_of(cell),
@@ -42,7 +42,7 @@ def provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | None = N
 
 
 def code_of(cell: Cell | Diagnostic) -> dict[str, str]:
-    """Hashes of the code that makes the result of a cell: packages of wmel, and the files of parts from elsewhere."""
+    """Hashes of the code that computes a cell: packages of wmel, and the files of parts from other packages."""
     named, model = _parts_of(cell)
     packages = ["loop", "environments", "planners", "objectives", "perturbations"]
     packages += ["training"] if model is not None and "trainer" in model else []
@@ -75,11 +75,11 @@ def _parts_of(cell: Cell | Diagnostic) -> tuple[list[tuple[Registry, str | None]
     return [*names, (catalog.MODELS, None if model is None else model.get("object"))], model
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What has changed of what is compared, in words; a package that only one of them used does not count."""
+def differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between two provenances, in words; a package that only one of them has is not compared."""
     found = []
     for field, name in COMPARED.items():
-        one, other = then.get(field), now.get(field)
+        one, other = stored.get(field), now.get(field)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             shared = [key for key in one if key in other and one[key] != other[key]]
             found += [f"{name} of {key} ({_short(one[key])}, now {_short(other[key])})" for key in shared]
@@ -94,9 +94,9 @@ def _short(value: Any) -> str:
 
 @cache
 def _package_hash(package: str) -> str:
-    """Of the definitions in a package of wmel, wherever they stand in it; `loop` is all that runs the others.
+    """The hash of the definitions in a package of wmel; `loop` are the packages that run the others.
 
-    Moving a definition, or a comment, changes nothing; what decides rows does.
+    Comments, docstrings and the place of a definition do not change it.
     """
     definitions = sorted(
         sha256(ast.unparse(one).encode()).hexdigest()
@@ -108,7 +108,7 @@ def _package_hash(package: str) -> str:
 
 
 def _definitions(module: ast.Module) -> list[ast.stmt]:
-    """What a module defines, without imports and docstrings."""
+    """The definitions of a module, without imports and docstrings."""
     for node in ast.walk(module):
         body = getattr(node, "body", None)
         first = body[0] if isinstance(body, list) and body else None
@@ -119,11 +119,11 @@ def _definitions(module: ast.Module) -> list[ast.stmt]:
 
 
 def _source_hash(registry: Registry, name: str) -> str | None:
-    """Of the file a part is written in; None where there is none to read."""
+    """The hash of the file that defines a part; None if it cannot be read."""
     try:
         found = registry.load(name)
-        made = getattr(found, "func", found)  # a maker of several parts is told which
-        file = inspect.getsourcefile(made if callable(made) else type(made))
+        maker = getattr(found, "func", found)  # a partial: one maker of several parts
+        file = inspect.getsourcefile(maker if callable(maker) else type(maker))
     except (WmelError, TypeError, OSError):
         return None
     return None if file is None else sha256(Path(file).read_bytes()).hexdigest()
@@ -131,26 +131,26 @@ def _source_hash(registry: Registry, name: str) -> str | None:
 
 @cache
 def _cpu() -> tuple[str, list[str]]:
-    """Its name, and which vector instructions it has."""
+    """The name of the CPU and its vector instructions."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor(), []
-    said = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
-    flags = sorted(flag for flag in said.get("flags", "").split() if flag.startswith(("avx", "fma")))
-    return said.get("model name", platform.processor()), flags
+    fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
+    flags = sorted(flag for flag in fields.get("flags", "").split() if flag.startswith(("avx", "fma")))
+    return fields.get("model name", platform.processor()), flags
 
 
 @cache
 def _git() -> dict[str, Any] | None:
-    """Commit and whether anything differs from it, where the current folder is in a repository."""
+    """The commit of the current folder and whether files differ from it; None outside of a repository."""
 
-    def said(*words: str) -> str:
+    def run_git(*words: str) -> str:
         return subprocess.check_output(
             ["git", *words], text=True, stderr=subprocess.DEVNULL, timeout=SECONDS_FOR_GIT
         ).strip()
 
     try:
-        return {"commit": said("rev-parse", "HEAD"), "dirty": bool(said("status", "--porcelain"))}
+        return {"commit": run_git("rev-parse", "HEAD"), "dirty": bool(run_git("status", "--porcelain"))}
     except (OSError, subprocess.SubprocessError):
         return None

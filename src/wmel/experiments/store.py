@@ -1,19 +1,16 @@
-"""Stores of rows: in memory, and what of a study is missing in one or was made with something else."""
+"""Stores: what a store holds and does, and the store in memory."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from wmel.contract.cell import Cell, Diagnostic, Part
-from wmel.errors import WmelError
-from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
-from wmel.experiments.expand import Study, training_of_cell
+from wmel.contract.cell import Cell, Diagnostic
+from wmel.experiments.build import ModelPaths
+from wmel.experiments.expand import Study
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult
-from wmel.experiments.provenance import code_of, differences
 from wmel.files import temporary_folder
-from wmel.machine import versions_in_use
 from wmel.schema import Coverage, EpisodeTable
 
 MANIFEST = "study.json"
@@ -21,11 +18,11 @@ MANIFEST = "study.json"
 
 @dataclass(frozen=True, eq=False)
 class StoredBlock:
-    """A block as it lies in a store; its rows are read when they are needed."""
+    """A stored block; its rows are read when they are needed."""
 
     first: int
     count: int
-    run: Mapping[str, Any]  # all of a Run but its table
+    run: Mapping[str, Any]  # the fields of a Run except its table
     provenance: Mapping[str, Any]
     seconds: float
     coverage: Coverage | None
@@ -43,7 +40,7 @@ class StoredBlock:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a study is: its name and its cells, in order."""
+    """The name and the cells of a stored study, in order."""
 
     name: str
     about: str
@@ -57,7 +54,7 @@ class Manifest:
 
 
 class Store(Protocol):
-    """What a run needs of a store."""
+    """What the runner needs of a store."""
 
     @property
     def models(self) -> Path: ...
@@ -70,7 +67,7 @@ class Store(Protocol):
 
     @property
     def is_kept(self) -> bool:
-        """Whether rows outlive this process, so that it must be known what they were made with."""
+        """Whether rows outlive this process, so that their provenance is recorded."""
         ...
 
     def locked(self) -> Any: ...
@@ -100,13 +97,13 @@ class Store(Protocol):
 
 @dataclass(eq=False)
 class MemoryStore:
-    """Rows stay in this process, and checkpoints in a temporary folder as long as this store does."""
+    """Keeps rows in this process, and checkpoints in a temporary folder for the lifetime of the store."""
 
-    kept: dict[str, list[StoredBlock]] = field(default_factory=dict)
+    stored: dict[str, list[StoredBlock]] = field(default_factory=dict)
     readings: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
-    known: Manifest | None = None
-    paths: ModelPaths | None = None  # of the models that ran
+    written: Manifest | None = None
+    paths: ModelPaths | None = None  # of the models of the last block
     moved: Mapping[str, str] = field(default_factory=dict)
     exists: bool = False
     is_kept: bool = False
@@ -114,7 +111,7 @@ class MemoryStore:
 
     @property
     def models(self) -> Path:
-        """Where recipes are trained; the folder is created when it is first needed."""
+        """The folder where recipes are trained, created when it is first needed."""
         if self._models is None:
             self._models = temporary_folder("wmel-models-", self)
         return self._models
@@ -123,18 +120,18 @@ class MemoryStore:
         return nullcontext()
 
     def write_manifest(self, study: Study, *, anytime: bool) -> None:
-        self.known = _manifest(study, anytime=anytime)
+        self.written = _manifest(study, anytime=anytime)
 
     def manifest(self) -> Manifest:
-        assert self.known is not None, "a run writes its manifest first"
-        return self.known
+        assert self.written is not None, "the runner writes the manifest first"
+        return self.written
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
-        return sorted(self.kept.get(cell.key, []), key=lambda block: block.first), []
+        return sorted(self.stored.get(cell.key, []), key=lambda block: block.first), []
 
     def write_block(self, block: Block, result: BlockResult) -> None:
         self.paths = block.paths
-        self.kept.setdefault(block.cell.key, []).append(
+        self.stored.setdefault(block.cell.key, []).append(
             StoredBlock(
                 block.first,
                 block.count,
@@ -160,18 +157,18 @@ class MemoryStore:
         self.failures.pop(cell.key, None)
 
     def failure(self, cell: Cell | Diagnostic) -> str | None:
-        return joined_reasons(self.failures.get(cell.key, ()))
+        return join_reasons(self.failures.get(cell.key, ()))
 
     def drop(self, cell: Cell | Diagnostic) -> None:
-        self.kept.pop(cell.key, None)
+        self.stored.pop(cell.key, None)
         self.readings.pop(cell.key, None)
 
     def drop_damaged(self, cell: Cell) -> list[str]:
         return []
 
 
-def joined_reasons(reasons: Iterable[str]) -> str | None:
-    """Why a cell could not be run, each reason once; None where nothing failed."""
+def join_reasons(reasons: Iterable[str]) -> str | None:
+    """The reasons why a cell could not be run, each once; None if nothing failed."""
     return "; ".join(dict.fromkeys(reasons)) or None
 
 
@@ -187,102 +184,3 @@ def _manifest(study: Study, *, anytime: bool) -> Manifest:
         study.metrics,
         study.verb,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Changed:
-    """A cell with rows that were made with something else than is here now."""
-
-    cell: Cell | Diagnostic
-    differences: list[str]
-    is_whole: bool
-
-
-def missing_blocks(
-    store: Store,
-    cell: Cell,
-    paths: ModelPaths,
-    block: int,
-    *,
-    first: int = 0,
-    last: int | None = None,
-    trajectories: bool = False,
-) -> list[Block]:
-    """Blocks of the episodes of a cell that are not stored, from `first` up to `last`.
-
-    With `trajectories`, those whose steps are not stored are missing too.
-    """
-    last = cell.episodes if last is None else last
-    stored = [one for one in store.blocks(cell)[0] if one.trajectories is not None or not trajectories]
-    return [
-        Block(cell, start, min(block, until - start), paths, trajectories, store.is_kept)
-        for begin, until in _gaps(stored, first, last)
-        for start in range(begin, until, block)
-    ]
-
-
-def changed_cells(store: Store, cells: list[Cell], paths: ModelPaths) -> list[Changed]:
-    """Cells whose stored rows were made with other versions, code or weights or elsewhere, and what differs."""
-    found = []
-    for cell in cells:
-        stored, _ = store.blocks(cell)
-        if not stored:
-            continue
-        now = _made_now(cell, cell.task.environment, cell.arm.model, paths)
-        if any(block.provenance.get("weights_file") is None for block in stored):
-            now["weights"] = _weights(cell, paths)
-        differ = list(dict.fromkeys(one for block in stored for one in differences(block.provenance, now)))
-        if differ:
-            found.append(Changed(cell, differ, not list(_gaps(stored, 0, cell.episodes))))
-    return found
-
-
-def changed_readings(store: Store, cells: list[Diagnostic], paths: ModelPaths) -> list[Changed]:
-    """The same of readings, which are whole."""
-    found = []
-    for cell in cells:
-        stored = store.reading(cell)
-        if stored is not None:
-            differ = differences(stored["provenance"], _made_now(cell, cell.environment, cell.model, paths))
-            found += [Changed(cell, differ, True)] if differ else []
-    return found
-
-
-def _gaps(stored: list[StoredBlock], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Stretches of episodes [first, last) that no block holds."""
-    at = first
-    for block in sorted(stored, key=lambda one: one.first):
-        if block.first > at:
-            yield at, min(block.first, last)
-        at = max(at, block.first + block.count)
-        if at >= last:
-            return
-    if at < last:
-        yield at, last
-
-
-def _made_now(
-    cell: Cell | Diagnostic, environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths
-) -> dict[str, Any]:
-    """What rows of a cell would be made with now; the file of weights tells of a model without restoring it."""
-    folder = paths.folder_of(environment, model)
-    return {
-        "versions": versions_in_use(),
-        "code": code_of(cell),
-        "weights_file": weights_file_hash(folder) if folder is not None and is_whole(folder) else None,
-        "device": paths.device_of(environment, model),
-    }
-
-
-def _weights(cell: Cell, paths: ModelPaths) -> str | None:
-    """The hash of a trained model as it is now, for rows of an earlier version; None where it is not there to be read.
-
-    That of a checkpoint is a part of its cell's key.
-    """
-    training, folder = training_of_cell(cell), paths.folder_of(cell.task.environment, cell.arm.model)
-    if training is None or folder is None or not (folder / "card.json").exists():
-        return None
-    try:
-        return build_model(cell.task.environment, cell.arm.model, paths).spec.weights
-    except WmelError:
-        return None  # it is trained again where it is needed

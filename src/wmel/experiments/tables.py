@@ -15,16 +15,16 @@ from wmel.errors import BadRecord
 from wmel.experiments.store import Store, StoredBlock
 from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns
 
-SWEPT_TOO = ("execute", "criterion")  # columns of every cell that hold the same where they are swept
+SAME_AS_LABEL = ("execute", "criterion")  # columns of every cell that equal their label where they are swept
 
 
-def frame_of(table: EpisodeTable) -> pl.DataFrame:
-    """The columns by name; a series is a list."""
+def to_frame(table: EpisodeTable) -> pl.DataFrame:
+    """A table of episodes as a polars frame; a series is a list."""
     return pl.DataFrame([_series(column, table[column.name]) for column in EPISODE_COLUMNS])
 
 
-def table_of(frame: pl.DataFrame) -> EpisodeTable:
-    """The table a frame was made from; columns that were not stored, or not read, are missing."""
+def to_table(frame: pl.DataFrame) -> EpisodeTable:
+    """A polars frame as a table of episodes; columns that the frame lacks have missing values."""
     columns = blank_columns(len(frame))
     for column in EPISODE_COLUMNS:
         if column.name in frame.columns:
@@ -33,21 +33,21 @@ def table_of(frame: pl.DataFrame) -> EpisodeTable:
 
 
 def parquet_bytes(table: EpisodeTable) -> bytes:
-    """The file a table is stored as."""
+    """The Parquet file of a table."""
     buffer = BytesIO()
-    frame_of(table).write_parquet(buffer, compression="zstd", statistics=False)
+    to_frame(table).write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
 
 
 def read_rows(path: Path, rows: int, *, rewards: bool) -> EpisodeTable:
-    """The first so many rows of a file; the rewards of steps only if they are needed."""
+    """The first `rows` rows of a file; with the rewards of every step only if `rewards` is set."""
     stored = _stored_columns(path)
-    wanted = [name for name in COLUMNS if name in stored and (rewards or name != "rewards")]
-    return table_of(read_frame(path, wanted).head(rows))
+    columns = [name for name in COLUMNS if name in stored and (rewards or name != "rewards")]
+    return to_table(read_frame(path, columns).head(rows))
 
 
 def read_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A stored block."""
+    """The columns of a stored block, or all of them."""
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns), use_pyarrow=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -55,13 +55,13 @@ def read_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
 
 
 def check_stored_rows(path: Path, count: int) -> None:
-    """Refuse a block of another length, or without a column that every episode has."""
+    """Raises BadRecord if a block has another length, or lacks a column that is always stored."""
     stored = _stored_columns(path)
-    lacking = [one.name for one in EPISODE_COLUMNS if one.is_always_stored and one.name not in stored]
-    if lacking:
-        raise BadRecord(f"{path} is damaged: it has no column '{lacking[0]}'")
+    missing = [one.name for one in EPISODE_COLUMNS if one.is_always_stored and one.name not in stored]
+    if missing:
+        raise BadRecord(f"{path} is damaged: it has no column '{missing[0]}'")
     if read_frame(path, ["episode_seed"]).height != count:
-        raise BadRecord(f"{path} does not hold the {count} episodes it should")
+        raise BadRecord(f"{path} is damaged: it does not hold {count} episodes")
 
 
 def _stored_columns(path: Path) -> set[str]:
@@ -90,16 +90,16 @@ def _values(column: Column, series: pl.Series) -> np.ndarray:
 
 
 def cells_frame(cells: list[Cell]) -> pl.DataFrame:
-    """One row per cell; what a study sweeps has columns of its own, parts are JSON."""
+    """One row per cell. Swept settings have columns of their own; parts are JSON."""
     rows = [_row(cell) for cell in cells]
-    taken = [name for name in (rows[0] if rows else ()) if name not in SWEPT_TOO]
+    taken = [name for name in (rows[0] if rows else ()) if name not in SAME_AS_LABEL]
     return pl.DataFrame(
         [{**row, **labels} for row, labels in zip(rows, _labels(cells, taken), strict=True)], infer_schema_length=None
     )
 
 
 def episodes_frame(store: Store, cells: list[Cell]) -> pl.DataFrame:
-    """One row per stored episode, with the key and the names of its cell, and where it stands in what is swept."""
+    """One row per stored episode, with the key and names of its cell and the values of swept settings."""
     names = [
         {
             "key": cell.key,
@@ -125,8 +125,8 @@ def _labels(cells: list[Cell], taken: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _frame(block: StoredBlock) -> pl.DataFrame:
-    """The rows of a block; a column that it was stored without is missing."""
-    found = read_frame(block.rows) if isinstance(block.rows, Path) else frame_of(block.rows)
+    """The rows of a block; columns that were not stored are null."""
+    found = read_frame(block.rows) if isinstance(block.rows, Path) else to_frame(block.rows)
     return found.with_columns(pl.lit(None).alias(name) for name in COLUMNS if name not in found.columns)
 
 

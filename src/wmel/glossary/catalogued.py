@@ -7,7 +7,7 @@ from typing import Any
 
 from wmel.catalog import CATALOGUE, METRICS, PRESETS, REGISTRIES, TRAINERS
 from wmel.errors import WmelError
-from wmel.experiments.keys import BESIDE
+from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.glossary.words import Word, WordGroup
 from wmel.parts import Registry, Setting
 from wmel.schema import EPISODE_COLUMNS
@@ -79,7 +79,7 @@ def _settings(*, built_in: bool, trainers: bool) -> Iterator[tuple[str, str, Set
         for part in parts if trainers or registry is not TRAINERS else ():
             for one in (_settings_of(registry, part) or {}).values():
                 yield registry.kind, part, one
-        for one in BESIDE.get(registry.kind, {}).values():
+        for one in ENTRY_SETTINGS.get(registry.kind, {}).values():
             for part in parts:
                 yield registry.kind, part, one
 

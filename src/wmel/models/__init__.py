@@ -1,1 +1,1 @@
-"""World models, and the two places where they meet actions: rollout and imagined_cost."""
+"""World models, and how they imagine the costs of action sequences."""

@@ -1,4 +1,4 @@
-"""A model of your own: batched, an object with four methods, or a plain `dynamics(state, action) -> state`."""
+"""Models of users: a batched model, an object with four methods, or a function `dynamics(state, action) -> state`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +14,23 @@ from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput, BadModel, describe_error, locate_error
 from wmel.settings import builds_part
 
-Way = Literal["batched", "four methods"]
-METHODS: dict[Way, tuple[str, ...]] = {
+Interface = Literal["batched", "four methods"]
+INTERFACES: dict[Interface, tuple[str, ...]] = {
     "batched": ("spec", "encode", "step", "decode"),
     "four methods": ("encode", "rollout", "score", "plan"),
 }
-WORDS: dict[Way, str] = {"batched": "a batched model", "four methods": "an object with the four methods"}
+INTERFACE_NAMES: dict[Interface, str] = {
+    "batched": "a batched model",
+    "four methods": "an object with the four methods",
+}
 
 
 @dataclass(frozen=True)
 class CallableModel:
-    """The state is the observation; every imagined step is one call, so this is for trying things out."""
+    """A model from a function of one state and one action. The state is the observation.
+
+    Every imagined step of every row is one call of the function, which is slow.
+    """
 
     dynamics: Callable[..., Any]  # (state [O], action values [A]) -> the next state [O]
 
@@ -36,29 +42,28 @@ class CallableModel:
         return percept.observation.astype(np.result_type(percept.observation, np.float32))
 
     def step(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """latents [M,O], action values [M,A] -> latents [M,O], one call of `dynamics` per row."""
-        return np.stack([self._next(*row) for row in zip(latents, actions, strict=True)])
+        """latents [M,O], action values [M,A] -> latents [M,O], by one call of `dynamics` per row"""
+        return np.stack([self._next_state(*row) for row in zip(latents, actions, strict=True)])
 
     def decode(self, latents: np.ndarray) -> np.ndarray:
         return latents
 
-    def _next(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
-        given = state.copy(), action.copy()
-        after = np.asarray(self.dynamics(*given), dtype=state.dtype)
-        if not all(
-            np.array_equal(left, right, equal_nan=True) for left, right in zip(given, (state, action), strict=True)
-        ):
-            raise BadModel(f"{self.spec.name} changed the state or action it was given; it must return a new state")
+    def _next_state(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
+        arguments = state.copy(), action.copy()
+        after = np.asarray(self.dynamics(*arguments), dtype=state.dtype)
+        pairs = zip(arguments, (state, action), strict=True)
+        if not all(np.array_equal(left, right, equal_nan=True) for left, right in pairs):
+            raise BadModel(f"{self.spec.name} changed its argument; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")
         return after
 
 
-def own_model(name: str, **settings: Any) -> Any:
-    """A model of your own, by package.module:object or the name of a plugin.
+def build_user_model(name: str, **settings: Any) -> Any:
+    """A model of a user, by `package.module:object` or the name of a plugin.
 
-    A class, or a function of settings alone, makes the model; another function is `dynamics(state, action)`, with its
-    settings filled in.
+    A class, or a function of settings alone, builds the model. Any other function is `dynamics(state, action)`, and
+    the settings are its further arguments.
     """
     spec = MODELS.spec(name, settings)
     if isinstance(spec.factory, type) or (isinstance(spec.factory, FunctionType) and builds_part(spec.factory)):
@@ -66,35 +71,35 @@ def own_model(name: str, **settings: Any) -> Any:
     return update_wrapper(partial(spec.factory, **spec.settings), spec.factory) if spec.settings else spec.factory
 
 
-def adapted_model(thing: Any) -> tuple[Way, Any]:
-    """The way a model comes in, and the model; a plain callable is put behind the batched contract.
+def adapt_model(thing: Any) -> tuple[Interface, Any]:
+    """The interface of a model, and the model. A function becomes a batched model.
 
-    One that is both counts as batched. What is neither is refused with the methods it lacks.
+    An object with both interfaces counts as batched. Raises BadInput for an object with neither.
     """
-    thing = _made(thing) if isinstance(thing, type) else thing
-    lacking: dict[Way, list[str]] = {way: _missing(thing, names) for way, names in METHODS.items()}
-    for way, missing in lacking.items():
-        if not missing:
-            return way, thing
-    nearest: Way = min(lacking, key=lambda way: len(lacking[way]) / len(METHODS[way]))
+    thing = _build_class(thing) if isinstance(thing, type) else thing
+    missing: dict[Interface, list[str]] = {
+        interface: [name for name in names if getattr(thing, name, None) is None]
+        for interface, names in INTERFACES.items()
+    }
+    for interface, names in missing.items():
+        if not names:
+            return interface, thing
     if callable(thing):
         return "batched", CallableModel(thing)
-    if len(lacking[nearest]) < len(METHODS[nearest]):
-        raise BadInput(f"{type(thing).__name__} is not {WORDS[nearest]}: it lacks {', '.join(lacking[nearest])}")
+    closest = min(INTERFACES, key=lambda interface: len(missing[interface]) / len(INTERFACES[interface]))
+    if len(missing[closest]) < len(INTERFACES[closest]):
+        raise BadInput(
+            f"{type(thing).__name__} is not {INTERFACE_NAMES[closest]}: it lacks {', '.join(missing[closest])}"
+        )
     raise BadInput(
-        f"a model is a batched model ({', '.join(METHODS['batched'])}), an object with the four methods "
-        f"({', '.join(METHODS['four methods'])}) or a callable dynamics(state, action); got {type(thing).__name__}"
+        f"a model is a batched model ({', '.join(INTERFACES['batched'])}), an object with the four methods "
+        f"({', '.join(INTERFACES['four methods'])}) or a callable dynamics(state, action); got {type(thing).__name__}"
     )
 
 
-def _missing(thing: Any, names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if getattr(thing, name, None) is None]
-
-
-def _made(kind: type) -> Any:
+def _build_class(kind: type) -> Any:
     try:
         return kind()
     except (Exception, SystemExit) as error:
-        raise BadInput(
-            f"the class {kind.__name__} cannot be built: {describe_error(error)}{locate_error(error)}"
-        ) from error
+        reason = f"{describe_error(error)}{locate_error(error)}"
+        raise BadInput(f"the class {kind.__name__} cannot be built: {reason}") from error

@@ -1,4 +1,4 @@
-"""Imagining: candidates rolled out, decoded, scored and reduced, in chunks sized to the cache."""
+"""Imagination: a model rolls out action sequences, which become costs, in chunks that fit the cache."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from wmel.contract.world_model import HasReward, HasRollout, WorldModel
 from wmel.errors import BadModel
 from wmel.kinds import implements
 
-BYTES_PER_CHUNK = 1 << 20  # imagined observations at a time: what a core's cache holds
+BYTES_PER_CHUNK = 1 << 20  # of imagined observations, about the cache of a core
 
 
 def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
-    """latents [M,Z], actions as the model takes them [M,H,A] -> latents [M,H+1,Z], the start included."""
+    """latents [M,Z], inputs of the model [M,H,A] -> latents [M,H+1,Z] including the start."""
     if implements(model, HasRollout):
-        trajectory, wanted = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
-        if tuple(trajectory.shape[1:]) != wanted:
+        trajectory, expected = model.rollout(latents, actions), (actions.shape[1] + 1, latents.shape[1])
+        if tuple(trajectory.shape[1:]) != expected:
             raise BadModel(
-                f"a rollout must return {wanted} latents per row, the start included, got {trajectory.shape}"
+                f"a rollout must return {expected} latents per row including the start, got {trajectory.shape}"
             )
         return trajectory
-    return step_by_step(model.step, latents, actions)
+    return rollout_by_steps(model.step, latents, actions)
 
 
-def step_by_step(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
-    """start [M,Z], actions [M,H,A] -> [M,H+1,Z], laid out step by step in memory."""
+def rollout_by_steps(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
+    """start [M,Z], actions [M,H,A] -> [M,H+1,Z], with the steps as the slowest axis in memory."""
     trajectory = [start]
     for now in range(actions.shape[1]):
         trajectory.append(step(trajectory[-1], actions[:, now]))
@@ -47,36 +47,36 @@ def step_by_step(step: Callable[[Array, Array], Array], start: Array, actions: A
     return namespace_of(start).stack(trajectory).swapaxes(0, 1)
 
 
-def decoded(model: WorldModel, trajectory: Array) -> Array:
-    """latents [M,H+1,Z] -> observations [M,H+1,O], in one call of the decoder."""
-    by_step = trajectory.swapaxes(0, 1)  # rollouts lie in memory step by step: flattening this way copies nothing
+def decode_trajectory(model: WorldModel, trajectory: Array) -> Array:
+    """latents [M,H+1,Z] -> observations [M,H+1,O], by one call of the decoder."""
+    by_step = trajectory.swapaxes(0, 1)  # the memory order of rollouts, so that reshaping copies nothing
     observations = model.decode(by_step.reshape(-1, trajectory.shape[-1]))
     return observations.reshape(*by_step.shape[:2], -1).swapaxes(0, 1)
 
 
-def reduced(reduction: Reduction, costs: Array) -> CandidateCosts:
-    """Step costs [M,H] -> values [M] and lengths [M]."""
+def reduce_costs(reduction: Reduction, costs: Array) -> CandidateCosts:
+    """Step costs [M,H] -> costs [M] and lengths [M] of the plans."""
     if isinstance(reduction, ClosestApproach):
         return closest_approach(costs)
     return discounted_sum(costs, reduction.rate)
 
 
 def closest_approach(costs: Array) -> CandidateCosts:
-    """The lowest step cost, cut where it is first reached; the whole plan where the last step reaches it too."""
+    """The lowest step cost [M]. The plan is cut at the first step that reaches it, unless the last step does too."""
     xp = namespace_of(costs)
     by_step = costs.swapaxes(0, 1)
     lowest = xp.amin(by_step, axis=0)
     above = by_step != lowest
     horizon = len(by_step)
-    narrow = xp.int8 if horizon <= 64 else xp.int32  # the largest number below is 2 * horizon - 1
+    narrow = xp.int8 if horizon <= 64 else xp.int32  # numbers are at most 2 * horizon - 1
     steps = xp.arange(1, horizon + 1, dtype=narrow, device=costs.device)
-    earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost are put last
+    earliest = xp.amin(above * (steps[-1] - 1) + steps[:, None], axis=0)  # steps above the lowest cost count as later
     lengths = xp.where(above[-1], earliest, steps[-1])
     return CandidateCosts(lowest, to_int32(lengths))
 
 
 def discounted_sum(costs: Array, rate: float) -> CandidateCosts:
-    """All step costs, each step worth `rate` times the one before."""
+    """The discounted sum of all step costs [M], and the whole plan."""
     xp = namespace_of(costs)
     total, weight = xp.zeros_like(costs[:, 0]), 1.0
     for step in range(costs.shape[1]):
@@ -87,9 +87,9 @@ def discounted_sum(costs: Array, rate: float) -> CandidateCosts:
 
 @dataclass(frozen=True, eq=False)
 class ImaginedCost:
-    """Callable on candidates [B,N,H,A]; rows are imagined in chunks that fit the cache.
+    """The cost function of a planning problem, for candidates [B,N,H,A]. Rows are imagined in chunks.
 
-    The chunk changes memory and no result, but for the last digits of a model's matrix products.
+    The chunk size changes the memory, and at most the last digits of a model's matrix products.
     """
 
     model: WorldModel
@@ -117,16 +117,16 @@ class ImaginedCost:
         return CandidateCosts(costs, lengths)
 
     def _imagine(self, start: int, count: int, actions: Array) -> CandidateCosts:
-        """Costs of some rows [M,H,A], the first of which is row `start` of B episodes x `count` candidates."""
+        """Costs of the rows [M,H,A] that begin at row `start` of B episodes x `count` candidates."""
         episodes = (start + np.arange(len(actions))) // count
         goals = as_like(self.goals, actions)
         imagined = imagine(self.model, self.objective, self.space, self.latents, goals, episodes, actions)
-        return reduced(self.objective.reduction, imagined.costs)
+        return reduce_costs(self.objective.reduction, imagined.costs)
 
 
 @dataclass(frozen=True, eq=False)
-class Imagined:
-    """What came of action sequences: latents, the start included, and the cost of every step."""
+class ImaginedRollout:
+    """The imagined result of action sequences: latents including the start, and step costs."""
 
     trajectory: Array  # [M,H+1,Z]
     costs: Array  # [M,H], in the library of the actions
@@ -140,43 +140,43 @@ def imagine(
     goals: Array,
     rows: np.ndarray,
     actions: Array,
-) -> Imagined:
-    """Action sequences [M,H,A], each from the row of latents [B,Z] and goals [B,G] that `rows` [M] says.
+) -> ImaginedRollout:
+    """Imagines action sequences [M,H,A]. `rows` [M] are their rows of latents [B,Z] and goals [B,G].
 
-    Without a space actions are plain numbers.
+    Without a space, actions are numbers.
     """
     length = len(actions)
     missing = -length % model.spec.row_multiple
     if missing:
-        filled = np.arange(length + missing).clip(max=length - 1)  # the last fills up
-        rows, actions = rows[filled], select_rows(actions, filled)
+        padded = np.arange(length + missing).clip(max=length - 1)  # repeats the last row
+        rows, actions = rows[padded], select_rows(actions, padded)
     latents, goals = select_rows(latents, rows), select_rows(goals, rows)
-    by_step = to_contiguous(actions.swapaxes(0, 1))  # what is read step by step lies step by step in memory
+    by_step = to_contiguous(actions.swapaxes(0, 1))  # it is read step by step
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
     inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
     trajectory = rollout(model, latents, inputs)
-    costs = _costs(model, objective, trajectory, inputs, values, goals)
-    return Imagined(trajectory[:length], costs[:length])
+    costs = _step_costs(model, objective, trajectory, inputs, values, goals)
+    return ImaginedRollout(trajectory[:length], costs[:length])
 
 
-def _costs(
+def _step_costs(
     model: WorldModel, objective: Objective | ModelReward, trajectory: Array, inputs: Array, values: Array, goals: Array
 ) -> Array:
-    """Of steps 1..H of imagined trajectories [M,H+1,Z]."""
+    """Costs of steps 1..H of imagined trajectories [M,H+1,Z]."""
     if isinstance(objective, ModelReward):
-        assert implements(model, HasReward), "whoever asks checks that the model has a reward"
+        assert implements(model, HasReward), "the caller checks that the model has a reward"
         return as_like(-model.rewards(trajectory, inputs), values)
-    observations = as_like(decoded(model, trajectory), values)
+    observations = as_like(decode_trajectory(model, trajectory), values)
     costs = objective.costs(observations, values, goals)
     xp = namespace_of(observations)
     if xp.isfinite(observations.sum()):
         return costs
     finite = xp.isfinite(observations[:, 1:]).all(-1)
-    return xp.where(finite, costs, float("nan"))  # which no reduction hides, whatever an objective reads
+    return xp.where(finite, costs, float("nan"))  # even if the objective ignores that component
 
 
 def model_input(model: WorldModel, space: Space | None, actions: Array, values: Array) -> Array:
-    """Actions [...,A] as the model takes them: finite ones as index, value or one-hot, whatever its spec asks for."""
+    """Actions [...,A] as the input of the model: finite actions as index, value or one-hot, as its spec says."""
     if space is None or isinstance(space, Box) or model.spec.action_input == "value":
         return values
     return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)

@@ -1,4 +1,4 @@
-"""latent-mlp: small networks that encode an observation, move its latent, decode it and say its reward."""
+"""latent-mlp: small networks for the encoder, the latent dynamics, the decoder and the reward."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.models.networks import ROWS_AT_ONCE, InParts, observed, weights_hash
+from wmel.models.networks import ROW_MULTIPLE, RowChunks, observations_tensor, weights_hash
 
 
 class LatentMLP(nn.Module):
-    """SiLU layers between scales that belong to the network; observations and rewards are in their own units."""
+    """MLPs with SiLU. Buffers of the network scale observations and rewards, which are in their own units."""
 
     observation_centre: Tensor
     observation_scale: Tensor
@@ -23,10 +23,10 @@ class LatentMLP(nn.Module):
 
     def __init__(self, observation: int, action: int, hidden: tuple[int, ...] = (64, 64), latent: int = 32):
         super().__init__()
-        self.encoder = Bent(observation, hidden, latent)
-        self.dynamics = layers(latent + action, hidden, latent)
-        self.decoder = Bent(latent, hidden, observation)
-        self.reward = layers(latent + action, hidden, 1)
+        self.encoder = ResidualLinear(observation, hidden, latent)
+        self.dynamics = mlp_layers(latent + action, hidden, latent)
+        self.decoder = ResidualLinear(latent, hidden, observation)
+        self.reward = mlp_layers(latent + action, hidden, 1)
         for name, shape in (("observation", (observation,)), ("reward", ())):
             self.register_buffer(f"{name}_centre", torch.zeros(shape))
             self.register_buffer(f"{name}_scale", torch.ones(shape))
@@ -44,17 +44,17 @@ class LatentMLP(nn.Module):
         return self.decoder(latents) * self.observation_scale + self.observation_centre
 
     def rewards(self, latents: Tensor, actions: Tensor) -> Tensor:
-        """latents [...,Z], the actions taken there [...,A] -> rewards [...]"""
+        """latents [...,Z], actions taken in them [...,A] -> rewards [...]"""
         scaled = self.reward(torch.cat([latents, actions], dim=-1))[..., 0]
         return scaled * self.reward_scale + self.reward_centre
 
 
-class Bent(nn.Module):
-    """A linear map that starts as the identity, and what layers add: a decoder starts close to undoing its encoder."""
+class ResidualLinear(nn.Module):
+    """The sum of a linear map, initially the identity, and an MLP: a new decoder nearly inverts its encoder."""
 
     def __init__(self, inputs: int, hidden: tuple[int, ...], outputs: int):
         super().__init__()
-        self.straight, self.layers = nn.Linear(inputs, outputs, bias=False), layers(inputs, hidden, outputs)
+        self.straight, self.layers = nn.Linear(inputs, outputs, bias=False), mlp_layers(inputs, hidden, outputs)
         nn.init.eye_(self.straight.weight)
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -62,15 +62,15 @@ class Bent(nn.Module):
         return self.straight(rows) + self.layers(rows)
 
 
-def layers(inputs: int, hidden: tuple[int, ...], outputs: int) -> nn.Sequential:
-    """Linear layers with SiLU between them."""
+def mlp_layers(inputs: int, hidden: tuple[int, ...], outputs: int) -> nn.Sequential:
+    """An MLP with SiLU between its linear layers."""
     first, *rest = (nn.Linear(*pair) for pair in pairwise((inputs, *hidden, outputs)))
     return nn.Sequential(first, *(part for layer in rest for part in (nn.SiLU(), layer)))
 
 
 @dataclass(frozen=True, eq=False)
 class LatentMLPModel:
-    """The network behind the model contract."""
+    """The network as a world model."""
 
     network: LatentMLP
     name: str = "latent-mlp"
@@ -78,27 +78,27 @@ class LatentMLPModel:
 
     @property
     def spec(self) -> WorldModelSpec:
-        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
+        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROW_MULTIPLE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
-        observations = observed(percept, len(self.network.observation_scale), self._device, self.name)
-        return self._in_parts(self.network.encode, observations)
+        observations = observations_tensor(percept, len(self.network.observation_scale), self._device, self.name)
+        return self._in_chunks(self.network.encode, observations)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
-        return self._in_parts(self.network.step, latents, actions.to(latents.dtype))
+        return self._in_chunks(self.network.step, latents, actions.to(latents.dtype))
 
     def decode(self, latents: Tensor) -> Tensor:
-        return self._in_parts(self.network.decode, latents)
+        return self._in_chunks(self.network.decode, latents)
 
     def rewards(self, trajectory: Tensor, actions: Tensor) -> Tensor:
-        """latents [M,H+1,Z], actions [M,H,A] -> [M,H], each of the latent its action was taken in."""
-        latents, acted = trajectory[:, :-1].transpose(0, 1), actions.transpose(0, 1).to(trajectory.dtype)
-        rewards = self._in_parts(self.network.rewards, latents.flatten(0, 1), acted.flatten(0, 1))
-        return rewards.reshape(acted.shape[:2]).T
+        """latents [M,H+1,Z], actions [M,H,A] -> rewards [M,H] of each latent and the action taken in it"""
+        latents, by_step = trajectory[:, :-1].transpose(0, 1), actions.transpose(0, 1).to(trajectory.dtype)
+        rewards = self._in_chunks(self.network.rewards, latents.flatten(0, 1), by_step.flatten(0, 1))
+        return rewards.reshape(by_step.shape[:2]).T
 
     @cached_property
-    def _in_parts(self) -> InParts:
-        return InParts.of(self.network)
+    def _in_chunks(self) -> RowChunks:
+        return RowChunks.of(self.network)
 
     @property
     def _device(self) -> torch.device:

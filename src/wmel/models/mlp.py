@@ -1,4 +1,4 @@
-"""mlp: a small network from observation and action to the next observation."""
+"""mlp: a small network that predicts the next observation from the observation and the action."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +10,14 @@ from torch import Tensor, nn
 
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.models.networks import ROWS_AT_ONCE, observed, weights_hash
+from wmel.models.networks import ROW_MULTIPLE, observations_tensor, weights_hash
 
-ROWS_AHEAD = 1024  # actions the first layer is given at a time: more leave the cache before they are used
-ordinary = torch.inference_mode(False)  # what is kept serves gradients too, in whatever mode it is first asked for
+ACTION_ROWS = 1024  # actions in one product of the first layer: the results of more do not fit the cache
+outside_inference_mode = torch.inference_mode(False)  # cached tensors are also used for gradients
 
 
 class MLP(nn.Module):
-    """ReLU layers between scales that belong to the network; the output is the next observation, or its change."""
+    """An MLP with ReLU that predicts the next observation or its change. Its buffers scale inputs and outputs."""
 
     seen_centre: Tensor
     seen_scale: Tensor
@@ -41,95 +41,97 @@ class MLP(nn.Module):
             self.register_buffer(f"{name}_scale", torch.ones(observation))
 
     def forward(self, observations: Tensor, actions: Tensor) -> Tensor:
-        """The scaled output [M,O] that is fitted, of observations [M,O] and actions [M,A]."""
+        """observations [M,O], actions [M,A] -> the scaled output [M,O], which is compared with `scaled_targets`"""
         hidden = torch.cat([(observations - self.seen_centre) / self.seen_scale, actions], dim=1)
         *inner, last = self.layers
         for layer in inner:
             hidden = layer(hidden).relu()
         return last(hidden)
 
-    def wanted(self, observations: Tensor, next_observations: Tensor) -> Tensor:
-        """What the output should be [M,O]"""
-        made = next_observations - observations if self.target == "delta" else next_observations
-        return (made - self.made_centre) / self.made_scale
+    def scaled_targets(self, observations: Tensor, next_observations: Tensor) -> Tensor:
+        """The targets [M,O] of the scaled output."""
+        targets = next_observations - observations if self.target == "delta" else next_observations
+        return (targets - self.made_centre) / self.made_scale
 
-    @ordinary
-    def folded(self) -> "FoldedMLP":
-        """The network for use: scales are part of its first and last layer, and nothing is left to be learned."""
+    @outside_inference_mode
+    def fold(self) -> "FoldedMLP":
+        """The network for inference, with the scales folded into its first and last layer."""
         weights = [cast(nn.Linear, layer).weight.detach().T for layer in self.layers]
         biases = [cast(nn.Linear, layer).bias.detach() for layer in self.layers]
-        seen, acted = weights[0][: self.observation] / self.seen_scale[:, None], weights[0][self.observation :]
-        weights[0], biases[0] = torch.cat([seen, acted]), biases[0] - self.seen_centre @ seen
+        of_observation = weights[0][: self.observation] / self.seen_scale[:, None]
+        of_action = weights[0][self.observation :]
+        weights[0] = torch.cat([of_observation, of_action])
+        biases[0] = biases[0] - self.seen_centre @ of_observation
         weights[-1], biases[-1] = weights[-1] * self.made_scale, biases[-1] * self.made_scale + self.made_centre
         return FoldedMLP(list(zip(weights, biases, strict=True)), self.target == "delta", self.rounded)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedMLP:
-    """Plain tensors: a step is as many products as there are layers.
+    """An MLP as plain tensors, with one product per layer and step.
 
-    What the first layer makes of an action does not depend on the observation and is worked out ahead.
+    The part of the first layer that depends on the action is computed for several steps at once.
     """
 
     layers: list[tuple[Tensor, Tensor]]  # weight [in,out] and bias [out]
-    adds: bool  # to the observation, which changes
-    rounds: bool
+    is_delta: bool  # whether the output is the change of the observation
+    is_rounded: bool
 
     def step(self, observations: Tensor, actions: Tensor) -> Tensor:
         """observations [M,O], actions [M,A] -> next observations [M,O]"""
-        return self._after(observations, self._acted(actions))
+        return self._next(observations, self._action_terms(actions))
 
     def rollout(self, observations: Tensor, actions: Tensor) -> Tensor:
         """observations [M,O], actions [M,H,A] -> [M,H+1,O]"""
         trajectory = [observations]
-        for steps in actions.transpose(0, 1).split(max(1, ROWS_AHEAD // len(observations))):
-            acted = self._acted(steps.reshape(-1, steps.shape[-1]))
-            for acted_now in acted.reshape(*steps.shape[:2], -1):
-                trajectory.append(self._after(trajectory[-1], acted_now))
+        for steps in actions.transpose(0, 1).split(max(1, ACTION_ROWS // len(observations))):
+            terms = self._action_terms(steps.reshape(-1, steps.shape[-1]))
+            for step_terms in terms.reshape(*steps.shape[:2], -1):
+                trajectory.append(self._next(trajectory[-1], step_terms))
         return torch.stack(trajectory).transpose(0, 1)
 
     @property
-    def device_of(self) -> Tensor:
-        """A tensor that is where the network is."""
-        return self.layers[0][1]
+    def device(self) -> torch.device:
+        return self.layers[0][1].device
 
-    def _after(self, observations: Tensor, acted: Tensor) -> Tensor:
-        """Next observations [M,O], of what the action adds to the first layer [M,h]."""
-        add = torch.addmm if torch.is_grad_enabled() else Tensor.addmm_  # in place where nobody will ask for gradients
-        hidden = add(acted, observations, self._seeing)
+    def _next(self, observations: Tensor, action_terms: Tensor) -> Tensor:
+        """Next observations [M,O], given the terms [M,h] of the actions in the first layer."""
+        add = torch.addmm if torch.is_grad_enabled() else Tensor.addmm_  # in place if no gradient is required
+        hidden = add(action_terms, observations, self._observation_weights)
         for weight, bias in self.layers[1:]:
             hidden = torch.addmm(bias, hidden.relu_(), weight)
-        after = observations + hidden if self.adds else hidden
-        return after.round() if self.rounds else after
+        after = observations + hidden if self.is_delta else hidden
+        return after.round() if self.is_rounded else after
 
-    def _acted(self, actions: Tensor) -> Tensor:
-        """What actions [n,A] add to the first layer [n,h]: whole numbers [n,1] pick a row."""
+    def _action_terms(self, actions: Tensor) -> Tensor:
+        """The terms [n,h] of actions [n,A] in the first layer. Integers [n,1] are indices of finite actions."""
         if not actions.is_floating_point():
-            return self._choices.index_select(0, actions.reshape(-1))
-        return torch.addmm(self.layers[0][1], actions.to(self.device_of.dtype), self._acting)
+            return self._action_table.index_select(0, actions.reshape(-1))
+        bias = self.layers[0][1]
+        return torch.addmm(bias, actions.to(bias.dtype), self._action_weights)
 
     @cached_property
-    @ordinary
-    def _seeing(self) -> Tensor:
-        """The first layer's weights of the observation [O,h]"""
+    @outside_inference_mode
+    def _observation_weights(self) -> Tensor:
+        """The weights [O,h] of the observation in the first layer."""
         return self.layers[0][0][: self.layers[-1][1].shape[0]].contiguous()
 
     @cached_property
-    @ordinary
-    def _acting(self) -> Tensor:
-        """The first layer's weights of the action [A,h]"""
+    @outside_inference_mode
+    def _action_weights(self) -> Tensor:
+        """The weights [A,h] of the action in the first layer."""
         return self.layers[0][0][self.layers[-1][1].shape[0] :].contiguous()
 
     @cached_property
-    @ordinary
-    def _choices(self) -> Tensor:
-        """What each of finite actions adds to the first layer [n,h]"""
-        return self._acting + self.layers[0][1]
+    @outside_inference_mode
+    def _action_table(self) -> Tensor:
+        """The terms [n,h] of each finite action in the first layer."""
+        return self._action_weights + self.layers[0][1]
 
 
 @dataclass(frozen=True, eq=False)
 class MLPModel:
-    """The network behind the model contract: a latent is an observation."""
+    """The network as a world model, whose latents are observations."""
 
     network: MLP
     name: str = "mlp"
@@ -137,10 +139,10 @@ class MLPModel:
 
     @property
     def spec(self) -> WorldModelSpec:
-        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROWS_AT_ONCE)
+        return WorldModelSpec(self.name, "observation", self.action_input, self._weights, ROW_MULTIPLE)
 
     def encode(self, percept: Percept, previous: Tensor | None) -> Tensor:
-        return observed(percept, self.network.observation, self.folded.device_of.device, self.name)
+        return observations_tensor(percept, self.network.observation, self.folded.device, self.name)
 
     def step(self, latents: Tensor, actions: Tensor) -> Tensor:
         return self.folded.step(latents, actions)
@@ -153,7 +155,7 @@ class MLPModel:
 
     @cached_property
     def folded(self) -> FoldedMLP:
-        return self.network.folded()
+        return self.network.fold()
 
     @cached_property
     def _weights(self) -> str:

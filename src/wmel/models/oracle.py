@@ -1,4 +1,4 @@
-"""The oracle: the environment itself behind the model contract."""
+"""The oracle: the true dynamics of the environment as a world model."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
 from wmel.kinds import implements
-from wmel.models.imagine import step_by_step
+from wmel.models.imagine import rollout_by_steps
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """Latents are the true states; nothing is learned, nothing is approximated."""
+    """The environment as a model, whose latents are the true states."""
 
     environment: Environment
 
@@ -28,7 +28,7 @@ class Oracle:
 
     def encode(self, percept: Percept, previous: np.ndarray | None) -> np.ndarray:
         if percept.state is None:
-            raise BadInput("the oracle reads the true state, and the percept holds none")
+            raise BadInput("the oracle reads the true state, which is missing in the percept")
         return percept.state
 
     def step(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
@@ -38,16 +38,16 @@ class Oracle:
         return self.environment.observe(latents)
 
     def rewards(self, trajectory: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """The environment's own reward of every imagined step."""
+        """The environment's reward of every imagined step."""
         by_step = trajectory.swapaxes(0, 1)
         before, after = (part.reshape(-1, trajectory.shape[-1]) for part in (by_step[:-1], by_step[1:]))
         values = actions.swapaxes(0, 1).reshape(len(after), -1)
         quantities = self.environment.quantities(before, values, after)
         if "reward" not in quantities:
-            raise BadInput(f"{self.environment.spec.name} gives no reward; choose another objective")
+            raise BadInput(f"{self.environment.spec.name} has no reward; choose another objective")
         return quantities["reward"].reshape(by_step.shape[0] - 1, -1).T
 
     def rollout(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
         if implements(self.environment, HasStateRollout):
             return self.environment.rollout(latents, actions)
-        return step_by_step(self.environment.step, latents, actions)
+        return rollout_by_steps(self.environment.step, latents, actions)

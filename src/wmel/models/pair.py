@@ -1,4 +1,4 @@
-"""Bring your own model as a pair of functions: what comes next, and what it is worth."""
+"""A model from a pair of functions: the next latent, and the reward."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ from wmel.errors import BadInput, BadModel, require
 
 @dataclass(frozen=True, eq=False)
 class PairModel:
-    """`next(z, a)` and `reward(z, a)` on whole batches; a latent is the observation, the reward that of its action.
+    """A model from the batched functions `next(z, a)` and `reward(z, a)`. The latent is the observation.
 
-    `value(z)` is optional. The functions get torch tensors on `device`, or numpy arrays if `library` says so.
+    The function `value(z)` is optional. The arguments are torch tensors on `device`, or numpy arrays if `library` is
+    "numpy".
     """
 
     next: Callable[[Array, Array], Array]  # latents [M,Z], actions [M,A] -> latents [M,Z]
@@ -40,25 +41,25 @@ class PairModel:
         return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.device)
 
     def step(self, latents: Array, actions: Array) -> Array:
-        return self.next(copy_array(latents), actions)  # a function may change what it is given
+        return self.next(copy_array(latents), actions)  # the function may change its argument
 
     def decode(self, latents: Array) -> Array:
         return latents
 
     def rewards(self, trajectory: Array, actions: Array) -> Array:
-        """latents [M,H+1,Z], actions [M,H,A] -> [M,H], each of the latent its action met."""
+        """latents [M,H+1,Z], actions [M,H,A] -> rewards [M,H] of each latent and the action taken in it"""
         rows, horizon = actions.shape[:2]
         before = trajectory[:, :-1].reshape(rows * horizon, -1)
-        made = self.reward(before, actions.reshape(rows * horizon, -1))
-        return self._one_each(made, rows * horizon, "reward").reshape(rows, horizon)
+        rewards = self.reward(before, actions.reshape(rows * horizon, -1))
+        return self._check_shape(rewards, rows * horizon, "reward").reshape(rows, horizon)
 
     def values(self, latents: Array) -> Array:
         if self.value is None:
-            raise BadInput(f"{self.name} was given no value function")
-        return self._one_each(self.value(latents), len(latents), "value")
+            raise BadInput(f"{self.name} has no value function")
+        return self._check_shape(self.value(latents), len(latents), "value")
 
-    def _one_each(self, made: Array, rows: int, what: str) -> Array:
-        shape = tuple(getattr(made, "shape", ()))
+    def _check_shape(self, numbers: Array, rows: int, what: str) -> Array:
+        shape = tuple(getattr(numbers, "shape", ()))
         if shape != (rows,):
-            raise BadModel(f"the {what} of {self.name} must be one number per row, so {(rows,)}, got {shape}")
-        return made
+            raise BadModel(f"the {what} of {self.name} must be one number per row, shape {(rows,)}, got {shape}")
+        return numbers

@@ -14,7 +14,7 @@ from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
 from wmel.contract.policy import Decision, Percept
 from wmel.errors import BadInput, BadModel, require_whole
-from wmel.models.imagine import reduced
+from wmel.models.imagine import reduce_costs
 from wmel.policies.model_predictive import make_plan, planned_decision
 from wmel.randomness import Streams
 
@@ -79,7 +79,7 @@ class FourMethodsPolicy:
                 for row in range(batch)
                 for which in range(count)
             ]
-            outcome = reduced(ClosestApproach(), np.array(costs, float))
+            outcome = reduce_costs(ClosestApproach(), np.array(costs, float))
             return CandidateCosts(outcome.costs.reshape(batch, count), outcome.lengths.reshape(batch, count))
 
         problem = PlanningProblem(cost, self.environment.actions, streams, horizon, like=percept.observation)

@@ -24,7 +24,7 @@ from wmel.errors import (
     require_whole,
 )
 from wmel.kinds import implements
-from wmel.models.callable_model import adapted_model
+from wmel.models.callable_model import adapt_model
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
 from wmel.randomness import Streams
@@ -184,7 +184,7 @@ def planning(
         chosen, described = planner, PLANNERS.describe(planner)
     title: str = name or described["name"]
     adapted: Any
-    way, adapted = adapted_model(model) if model is not None else ("batched", Oracle(environment))
+    way, adapted = adapt_model(model) if model is not None else ("batched", Oracle(environment))
     if way == "four methods":
         if objective is not None:
             raise BadInput(f"a model of four methods scores by its own `score`; objective '{objective}' has no use")

@@ -12,7 +12,7 @@ from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadDecision, BadInput
 from wmel.kinds import implements
-from wmel.models.callable_model import adapted_model
+from wmel.models.callable_model import adapt_model
 from wmel.parts import Meaning
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
@@ -97,7 +97,7 @@ def native(
             elites=elites,
             temperature=temperature,
         )
-    way, adapted = adapted_model(model)
+    way, adapted = adapt_model(model)
     if way != "four methods":
         raise BadInput(
             "native needs an object with the four methods encode, rollout, score and plan, or a model with a policy of "

@@ -11,7 +11,7 @@ from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadInput
 from wmel.kinds import implements
-from wmel.models.callable_model import adapted_model
+from wmel.models.callable_model import adapt_model
 from wmel.policies.latent_mppi import actions_in_numbers
 from wmel.randomness import Streams
 
@@ -46,7 +46,7 @@ def prior(environment: Environment, model: Any = None) -> Prior:
     """The policy of a model that has one."""
     if model is None:
         raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model FOLDER")
-    way, adapted = adapted_model(model)
+    way, adapted = adapt_model(model)
     if not implements(adapted, HasPolicy):
         name = adapted.spec.name if way == "batched" else type(adapted).__name__
         raise BadInput(f"{name} has no policy of its own, as prior needs; a tdmpc2 has one")

@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel.contract.environment import Environment, HasStateRollout, Perturbable
 from wmel.kinds import implements
-from wmel.models.imagine import step_by_step
+from wmel.models.imagine import rollout_by_steps
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, compared, findings
@@ -47,7 +47,7 @@ def _values(environment: Environment) -> np.ndarray:
 
 def _states(environment: Environment, rows: np.ndarray = SEEDS) -> np.ndarray:
     """States [B,STEPS+1,S] of some episodes, one call per step for all of them."""
-    return step_by_step(environment.step, environment.reset(rows), _values(environment)[rows])
+    return rollout_by_steps(environment.step, environment.reset(rows), _values(environment)[rows])
 
 
 def _seen(environment: Environment, states: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error
 from wmel.kinds import kind_of
-from wmel.models.callable_model import METHODS, adapted_model
+from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
 from wmel.settings import builds_part
@@ -36,7 +36,7 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
-        way, model = ("batched", Oracle(environment)) if part is Oracle else adapted_model(part)
+        way, model = ("batched", Oracle(environment)) if part is Oracle else adapt_model(part)
         return kind, (check_world_model if way == "batched" else check_four_methods)(model, environment)
     if kind == "planner":
         return kind, check_planner(part)
@@ -78,9 +78,9 @@ def _by_its_signs(thing: Any, name: str) -> tuple[str, Any]:
     thing = what_it_makes(thing, name)
     has = {*dir(thing), *(settings_of(thing) if isinstance(thing, type) else ())}
     for kind, signs in SIGNS.items():
-        if has.issuperset(signs) and not has.issuperset(METHODS["four methods"]):
+        if has.issuperset(signs) and not has.issuperset(INTERFACES["four methods"]):
             return kind, thing() if isinstance(thing, type) else thing
-    if any(has.issuperset(signs) for signs in METHODS.values()):
+    if any(has.issuperset(signs) for signs in INTERFACES.values()):
         return "model", thing
     if not callable(thing) or isinstance(thing, type):
         raise BadInput(f"{name} is none of {', '.join(SIGNS)}, model or metric: it has none of their methods")

@@ -9,7 +9,7 @@ from wmel.arrays import Array, as_like, to_numpy
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModel
-from wmel.models.imagine import decoded, model_input, rollout, step_by_step
+from wmel.models.imagine import decode_trajectory, model_input, rollout, rollout_by_steps
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.environment_kit import walked_states
@@ -52,7 +52,7 @@ class _WorldModelKit:
         """Decoded observations [B,STEPS+1,O] from the second of two percepts on."""
         percept = self.percept.rows(rows)
         latents = self.model.encode(percept, self.model.encode(percept, None))
-        return to_numpy(decoded(self.model, rollout(self.model, latents, self.actions[rows])))
+        return to_numpy(decode_trajectory(self.model, rollout(self.model, latents, self.actions[rows])))
 
 
 def _shapes(kit: _WorldModelKit) -> str:
@@ -88,8 +88,8 @@ def _independent(kit: _WorldModelKit) -> Finding:
 def _rollout(kit: _WorldModelKit) -> Finding:
     """A rollout equals its steps on decoded observations"""
     latents = kit.model.encode(kit.percept, None)
-    stepped = to_numpy(decoded(kit.model, step_by_step(kit.model.step, latents, kit.actions)))
-    rolled = to_numpy(decoded(kit.model, rollout(kit.model, latents, kit.actions)))
+    stepped = to_numpy(decode_trajectory(kit.model, rollout_by_steps(kit.model.step, latents, kit.actions)))
+    rolled = to_numpy(decode_trajectory(kit.model, rollout(kit.model, latents, kit.actions)))
     return compared("", rolled, stepped, "rollout and repeated step disagree; use the same step in both")
 
 

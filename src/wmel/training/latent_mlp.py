@@ -13,7 +13,7 @@ from wmel.contract.environment import Enumerable, Environment, Finite
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.kinds import implements
-from wmel.models.imagine import step_by_step
+from wmel.models.imagine import rollout_by_steps
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.parts import refuse_unknown_settings, setting
 from wmel.training.checkpoints import card_of
@@ -67,7 +67,7 @@ class LatentMLPTrainer(FittedTrainer):
         kept, held_out = (np.unique(windows[rows]) for rows in (fitted.kept, fitted.held_out))
 
         def imagine(observations: Tensor, actions: Tensor) -> Tensor:
-            return network.decode(step_by_step(network.step, network.encode(observations), actions))
+            return network.decode(rollout_by_steps(network.step, network.encode(observations), actions))
 
         def reward(observations: Tensor, actions: Tensor) -> Tensor:
             return network.rewards(network.encode(observations), actions)
@@ -97,7 +97,7 @@ def window_loss(network: LatentMLP, observations: Tensor, actions: Tensor, rewar
 
     Imagined from the first observation: what is decoded, the rewards, and how far latents are from those of the truth.
     """
-    latents = step_by_step(network.step, network.encode(observations[:, 0]), actions)
+    latents = rollout_by_steps(network.step, network.encode(observations[:, 0]), actions)
     with torch.no_grad():
         seen = network.encode(observations[:, 1:])
     reward_gaps = (network.rewards(latents[:, :-1], actions) - rewards) / network.reward_scale

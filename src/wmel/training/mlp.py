@@ -107,7 +107,7 @@ def _samples(network: MLP, data: Transitions, acted: np.ndarray) -> Samples:
     observations, actions, after = (
         torch.as_tensor(array, dtype=torch.float32) for array in (data.observations, acted, data.next_observations)
     )
-    wanted = network.wanted(observations, after)
+    wanted = network.scaled_targets(observations, after)
     return Samples(
         (observations, actions, wanted),
         lambda seen, acted, wanted: mse_loss(network(seen, acted), wanted),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from wmel.errors import BadInput
-from wmel.models.compiled.forward import ACTIVATIONS, gather_different, tiles
-from wmel.models.compiled.layers import ROWS_AT_ONCE, CompiledLayers, Layer, Norm
+from wmel.models.compiled.forward import ACTIVATIONS, count_tiles, deduplicate_rows
+from wmel.models.compiled.layers import ROWS_PER_CHUNK, CompiledLayers, Layer, Norm
 from wmel.models.compiled.tile import LOW, TALL
 
 BY_TORCH = {
@@ -69,7 +69,7 @@ def network() -> CompiledLayers:
 
 
 def test_neither_company_nor_order_changes_a_bit(network):
-    rows = rows_of(3 * ROWS_AT_ONCE, 11)
+    rows = rows_of(3 * ROWS_PER_CHUNK, 11)
     together = network(rows)
     for count in range(1, 120):
         assert np.array_equal(network(rows[:count]), together[:count])
@@ -93,7 +93,7 @@ def test_rows_that_are_alike_are_the_same_and_others_are_not_taken_for_them(netw
 def test_rows_that_are_alike_are_gathered_once():
     one, two, three = rows_of(3, 5)
     rows, places = np.concatenate([one, two, one, three, two, one]), np.empty(6, np.int64)
-    assert gather_different(rows, 5, places) == 3
+    assert deduplicate_rows(rows, 5, places) == 3
     assert places.tolist() == [0, 1, 0, 2, 1, 0]
     assert np.array_equal(rows[:15], np.concatenate([one, two, three]))
 
@@ -122,8 +122,8 @@ def test_a_rollout_is_the_layers_step_by_step(count):
 
 
 def test_tiles_hold_every_row_and_fit_where_whole_tall_ones_would():
-    for count in range(1, 3 * ROWS_AT_ONCE):
-        tall, low = tiles(count)
+    for count in range(1, 3 * ROWS_PER_CHUNK):
+        tall, low = count_tiles(count)
         assert count <= tall * TALL + low * LOW <= -(-count // TALL) * TALL
         assert tall * TALL + low * LOW < max(count + TALL - LOW, LOW + 1), "fewer are unused than the heights differ by"
 

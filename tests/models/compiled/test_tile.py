@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from wmel.models.compiled.layers import CompiledLayers, Layer
-from wmel.models.compiled.tile import TILE_COLUMNS, packed
+from wmel.models.compiled.tile import TILE_COLUMNS, pack_weights
 
 
 @pytest.mark.parametrize("outputs", [1, 15, 16, 17, 32, 33, 70])
 def test_packed_weights_lie_by_columns_of_a_tile_then_input(outputs):
     weights = np.arange(outputs * 3, dtype=np.float32).reshape(outputs, 3)
-    laid_out = packed(weights)
+    laid_out = pack_weights(weights)
     assert laid_out.shape == (-(-outputs // TILE_COLUMNS), 3, TILE_COLUMNS)
     for output in range(outputs):
         assert laid_out[output // TILE_COLUMNS, :, output % TILE_COLUMNS].tolist() == weights[output].tolist()

@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from tests.models.tdmpc2.by_hand import layer_norm, layers, mish, relu, simplices
-from wmel.models.tdmpc2.layers import Ensemble, NormedLinear, simnorm, stack
+from wmel.models.tdmpc2.layers import Ensemble, NormedLinear, build_stack, simnorm
 
 ACTIVATIONS = {"mish": (mish, functional.mish), "relu": (relu, functional.relu)}
 
@@ -54,7 +54,7 @@ def test_a_normed_layer_is_linear_then_normed_then_bent(last, formula):
     [(None, None, False), ("none", None, False), ("layernorm", None, True), ("simnorm", simplices, True)],
 )
 def test_a_stack_ends_as_it_is_told(activation, end, last, normed):
-    made = drawn(stack([5, 12, 12, 16], activation, end))
+    made = drawn(build_stack([5, 12, 12, 16], activation, end))
     weights = {name: value.numpy() for name, value in made.state_dict().items()}
     assert ("2.ln.weight" in weights) is normed
     wanted = layers(weights, numbers(4, 5).numpy(), ACTIVATIONS[activation][0], last)

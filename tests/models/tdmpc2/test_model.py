@@ -12,8 +12,8 @@ from wmel.contract.world_model import HasReward, HasValue
 from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
-from wmel.models.tdmpc2.layers import expected
-from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+from wmel.models.tdmpc2.layers import two_hot_mean
+from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, Tasks
 from wmel.objectives import Upright
 from wmel.testing import check_world_model, failures
@@ -27,7 +27,7 @@ def model(
 ) -> TDMPC2Model:
     torch.manual_seed(0)
     low, high = (torch.full((action,), bound) for bound in box)
-    networks = Decoded(random_network(observation, action, shape, **settings), low, high)
+    networks = TDMPC2WithDecoder(random_network(observation, action, shape, **settings), low, high)
     return TDMPC2Model(networks.requires_grad_(False).eval(), way)
 
 
@@ -175,7 +175,7 @@ def test_actions_arrive_between_minus_one_and_one(way, box):
     shares = torch.as_tensor(np.random.default_rng(0).uniform(0, 1, (9, 3, ACTION)), dtype=torch.float32)
     shares[0], shares[1], shares[2] = 0, 1, 0.5
     own, unit = low + shares * (high - low), 2 * shares - 1
-    torch.testing.assert_close(made.network.scaled(own), unit, rtol=0, atol=1e-5)
+    torch.testing.assert_close(made.network.scale_actions(own), unit, rtol=0, atol=1e-5)
     latents = starts(made, 9)
     trajectory = rollout(plain, latents, unit)
     torch.testing.assert_close(rollout(made, latents, own), trajectory, rtol=1e-3, atol=1e-4)
@@ -183,9 +183,9 @@ def test_actions_arrive_between_minus_one_and_one(way, box):
 
 
 def test_each_number_of_an_action_has_bounds_of_its_own():
-    networks = Decoded(random_network(), torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 10.0]))
-    torch.testing.assert_close(networks.scaled(torch.tensor([[0.5, 7.5]])), torch.tensor([[0.5, 0.5]]))
-    assert networks.scaled(torch.tensor([[1, 5]])).tolist() == [[1.0, 0.0]]
+    networks = TDMPC2WithDecoder(random_network(), torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 10.0]))
+    torch.testing.assert_close(networks.scale_actions(torch.tensor([[0.5, 7.5]])), torch.tensor([[0.5, 0.5]]))
+    assert networks.scale_actions(torch.tensor([[1, 5]])).tolist() == [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -198,7 +198,7 @@ def test_each_reward_is_of_the_latent_its_action_was_taken_in(way):
     weights = under(made.agent.state_dict(), "reward.")
     for step in range(4):
         met = trajectory[:, step] if way == "latent" else made.agent.encode(trajectory[:, step])
-        alone = expected(made.agent.reward_logits(met, acted[:, step]))
+        alone = two_hot_mean(made.agent.reward_logits(met, acted[:, step]))
         torch.testing.assert_close(rewards[:, step], alone)
         given = np.concatenate([met.double().numpy(), acted[:, step].double().numpy()], 1)
         np.testing.assert_allclose(rewards[:, step], meant(layers(weights, given)), rtol=1e-3, atol=1e-3)

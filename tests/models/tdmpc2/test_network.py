@@ -6,7 +6,7 @@ import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, layers, mish, random_network, relu, simplices, under
 from wmel.errors import BadInput
-from wmel.models.tdmpc2.layers import expected
+from wmel.models.tdmpc2.layers import two_hot_mean
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
 
 OBSERVATION, ACTION = 5, 2
@@ -43,7 +43,7 @@ def test_reward_and_values_start_at_zero_whatever_they_are_asked(seed):
     network = fresh(seed)
     latents, actions = network.encode(rows(9, 17) * 100), rows(9, 6).tanh()
     assert not network.reward_logits(latents, actions).any() and not network.value_logits(latents, actions).any()
-    assert expected(network.reward_logits(latents, actions)).abs().max() < 1e-5
+    assert two_hot_mean(network.reward_logits(latents, actions)).abs().max() < 1e-5
 
 
 def test_weights_start_small_and_biases_at_zero():
@@ -90,7 +90,7 @@ def test_every_cell_of_activation_and_norm_is_its_formula(activation, latent_nor
 def test_the_log_deviation_of_the_policy_has_bounds(scale):
     network = random_network()
     network.policy[-1].weight.mul_(scale)
-    mean, log_deviation = network.policy_of(rows(200, SMALL.latent))
+    mean, log_deviation = network.policy_distribution(rows(200, SMALL.latent))
     assert mean.shape == log_deviation.shape == (200, ACTION)
     assert log_deviation.min() >= -10 and log_deviation.max() <= 2
     if scale == 1e4:
@@ -101,7 +101,7 @@ def test_the_policy_is_its_formula():
     network = random_network()
     latents = rows(7, SMALL.latent)
     made = layers(under(network.state_dict(), "policy."), latents.double().numpy())
-    mean, log_deviation = network.policy_of(latents)
+    mean, log_deviation = network.policy_distribution(latents)
     np.testing.assert_allclose(mean, made[:, :ACTION], rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(log_deviation, -10 + 6 * (np.tanh(made[:, ACTION:]) + 1), rtol=1e-3, atol=1e-4)
 
@@ -140,7 +140,7 @@ def test_every_head_knows_the_task(part):
     latents, acted = rows(6, SMALL.latent), rows(6, ACTION)
     made = []
     for network.task in (0, 1):
-        made.append((getattr(network, part)(latents, acted), *network.policy_of(latents)))
+        made.append((getattr(network, part)(latents, acted), *network.policy_distribution(latents)))
     assert all((one - other).abs().max() > 1e-3 for one, other in zip(*made, strict=True))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wmel.models.tdmpc2.layers import expected, surprise, symexp, symlog, two_hot
+from wmel.models.tdmpc2.layers import symexp, symlog, two_hot, two_hot_cross_entropy, two_hot_mean
 
 SIZES = [0.0, 1e-8, 1e-3, 0.1, 0.2214, 1.0, math.e - 1, 7.0, 123.4, 5_000.0, 22_000.0]
 NUMBERS = torch.tensor([sign * size for size in SIZES for sign in (1, -1)], dtype=torch.double)
@@ -35,7 +35,7 @@ def test_the_weights_are_on_the_two_bins_around_a_number():
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.double, 1e-10), (torch.float32, 2e-4)])
 def test_a_number_is_what_its_weights_mean(dtype, tolerance):
     numbers = NUMBERS.to(dtype)
-    again = expected(two_hot(numbers).log())
+    again = two_hot_mean(two_hot(numbers).log())
     torch.testing.assert_close(again, numbers, rtol=tolerance, atol=1e-5 if dtype == torch.float32 else 1e-12)
 
 
@@ -45,18 +45,18 @@ def test_what_is_larger_than_the_last_bin_is_the_last_bin(number):
     wanted = torch.zeros(2, 101, dtype=torch.double)
     wanted[0, 100] = wanted[1, 0] = 1
     torch.testing.assert_close(two_hot(numbers), wanted, rtol=0, atol=1e-9)
-    torch.testing.assert_close(expected(two_hot(numbers).log()), numbers.sign() * HIGHEST)
+    torch.testing.assert_close(two_hot_mean(two_hot(numbers).log()), numbers.sign() * HIGHEST)
 
 
 def test_a_number_that_is_none_has_no_weights():
     assert two_hot(torch.tensor([math.nan])).isnan().any()
-    assert surprise(torch.zeros(1, 101), torch.tensor([math.nan])).isnan().all()
+    assert two_hot_cross_entropy(torch.zeros(1, 101), torch.tensor([math.nan])).isnan().all()
 
 
 def test_zero_logits_mean_zero():
-    assert expected(torch.zeros(3, 4, 101)).abs().max() < 1e-5
+    assert two_hot_mean(torch.zeros(3, 4, 101)).abs().max() < 1e-5
     shifted = torch.full((2, 101), 77.0)  # a constant changes no share
-    assert expected(shifted).abs().max() < 1e-5
+    assert two_hot_mean(shifted).abs().max() < 1e-5
 
 
 def test_a_number_between_bins_weighs_them_by_nearness():
@@ -68,7 +68,7 @@ def test_a_number_between_bins_weighs_them_by_nearness():
 def test_surprise_is_cross_entropy():
     rng = np.random.default_rng(0)
     logits, numbers = rng.normal(size=(7, 3, 101)) * 3, rng.normal(size=(7, 3)) * 50
-    made = surprise(torch.as_tensor(logits), torch.as_tensor(numbers))
+    made = two_hot_cross_entropy(torch.as_tensor(logits), torch.as_tensor(numbers))
     assert made.shape == (7, 3)
     for row in range(7):
         for column in range(3):
@@ -83,5 +83,5 @@ def test_least_surprising_is_the_number_itself():
     """The gradient of the cross-entropy vanishes where the logits are the logs of its weights."""
     numbers = torch.tensor([0.3, -40.0])
     logits = (two_hot(numbers) + 1e-9).log().requires_grad_()
-    surprise(logits, numbers).sum().backward()
+    two_hot_cross_entropy(logits, numbers).sum().backward()
     assert logits.grad is not None and logits.grad.abs().max() < 1e-5

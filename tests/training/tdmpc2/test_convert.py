@@ -33,7 +33,7 @@ def test_a_published_file_becomes_a_checkpoint_that_acts_as_it_did(layout, tmp_p
     write_checkpoint(tmp_path / "folder", stored_weights(made), made.card)
     model = restore(tmp_path / "folder", swingup())
     latents = torch.rand(4, SIZES[1].latent)
-    mean, _ = network.policy_of(latents)
+    mean, _ = network.policy_distribution(latents)
     assert torch.allclose(model.policy(latents, None), mean.tanh(), atol=1e-6)
     assert torch.allclose(model.step(latents, torch.zeros(4, 1)), network.next(latents, torch.zeros(4, 1)), atol=1e-6)
     assert made.card["policy_return"]["episodes"] == 64 and made.card["fit"]["updates_taken"] == 0

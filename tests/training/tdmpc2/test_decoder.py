@@ -5,15 +5,15 @@ import pytest
 import torch
 
 from tests.models.tdmpc2.by_hand import random_network
-from wmel.models.tdmpc2.model import Decoded
+from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.training.tdmpc2.finish import decoder_error, decoder_pairs, fit_decoder
 
 EPISODES, LENGTH = 3, 6
 
 
-def networks() -> Decoded:
+def networks() -> TDMPC2WithDecoder:
     torch.manual_seed(0)
-    return Decoded(random_network(), torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 4.0]))
+    return TDMPC2WithDecoder(random_network(), torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 4.0]))
 
 
 def episodes() -> tuple[np.ndarray, np.ndarray]:

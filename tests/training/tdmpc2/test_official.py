@@ -85,7 +85,7 @@ def test_a_file_says_what_its_own_tensors_say(layout, wrapped, tasks, tmp_path):
     np.testing.assert_allclose(network.reward_logits(now, acted), layers(under(file, "_reward."), given), **close)
     valued = [layers(critics_of(file, member), given) for member in range(ODD.critics)]
     np.testing.assert_allclose(network.value_logits(now, acted), valued, **close)
-    mean, log_deviation = network.policy_of(now)
+    mean, log_deviation = network.policy_distribution(now)
     policy = layers(under(file, "_pi."), aware)
     np.testing.assert_allclose(mean, policy[:, :3], **close)
     np.testing.assert_allclose(log_deviation, -10 + 6 * (np.tanh(policy[:, 3:]) + 1), **close)
@@ -120,7 +120,7 @@ def test_a_task_acts_with_its_own_numbers_alone():
     other = acted * torch.tensor([1.0, -3.0])
     for network.task in (0, 1):
         same = torch.equal(network.value_logits(latents, acted), network.value_logits(latents, other))
-        mean, log_deviation = network.policy_of(latents)
+        mean, log_deviation = network.policy_distribution(latents)
         assert same is (network.task == 1) and bool(mean[:, 0].all()) and log_deviation[:, 0].isfinite().all()
         assert bool((mean[:, 1] == 0).all() and (log_deviation[:, 1].exp() == 0).all()) is (network.task == 1)
 

@@ -6,16 +6,16 @@ import torch
 
 from tests.models.tdmpc2.by_hand import random_network
 from tests.training.tdmpc2.test_online import Wider, swingup
-from wmel.models.tdmpc2.model import Decoded
+from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.training.tdmpc2.online import played
 
 LENGTH = 9
 SEEDS = np.array([3, 11, 40])
 
 
-def networks(low: float = -1.0, high: float = 1.0) -> Decoded:
+def networks(low: float = -1.0, high: float = 1.0) -> TDMPC2WithDecoder:
     torch.manual_seed(0)
-    return Decoded(random_network(5, 1), torch.tensor([low]), torch.tensor([high])).requires_grad_(False)
+    return TDMPC2WithDecoder(random_network(5, 1), torch.tensor([low]), torch.tensor([high])).requires_grad_(False)
 
 
 def test_episodes_are_whole():
@@ -33,7 +33,7 @@ def test_each_is_played_by_the_mean_action_of_its_own_observations():
         for step in range(LENGTH):
             seen = world.observe(states)
             np.testing.assert_allclose(made.observations[row, step], seen[0], rtol=1e-4, atol=1e-4)
-            mean, _ = agent.policy_of(agent.encode(torch.as_tensor(seen, dtype=torch.float32)))
+            mean, _ = agent.policy_distribution(agent.encode(torch.as_tensor(seen, dtype=torch.float32)))
             np.testing.assert_allclose(made.actions[row, step], mean.tanh()[0], rtol=1e-3, atol=1e-4)
             after = world.step(states, made.actions[row : row + 1, step])
             reward = world.quantities(states, made.actions[row : row + 1, step], after)["reward"]

@@ -16,7 +16,7 @@ from wmel.diagnostics.esnr.result import TrueGradient, alignment
 from wmel.diagnostics.esnr.sampling import MIN_SAMPLES, EsnrSettings
 from wmel.diagnostics.states import Observations, fresh_observations
 from wmel.errors import BadInput
-from wmel.models.callable_model import adapted_model
+from wmel.models.callable_model import adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import refuse_unknown_settings, setting
 from wmel.policies.mixture import PolicyShare, acting_itself, exploration, policy_shares
@@ -72,7 +72,7 @@ class EsnrDiagnostic(EsnrSettings):
         score, _ = catalog.build_objective(objective or environment.spec.objectives[0], environment)
         self._discount(score, objective)
         if model is not None:
-            adapted_model(model)
+            adapt_model(model)
             small = {"states": CHECKED_STATES, "samples": MIN_SAMPLES, "plan_horizon": CHECKED_STEPS}
             check = replace(self, source="random", episode_steps=CHECKED_STEPS, oracle=False, **small)
             check.read(environment, "", model, objective=objective, seed=0)

@@ -13,7 +13,7 @@ from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations
 from wmel.errors import BadInput, BadModel, WmelError, describe_error
 from wmel.kinds import implements
-from wmel.models.imagine import Imagined, imagine
+from wmel.models.imagine import ImaginedRollout, imagine
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class GradientProblem:
             rewards = xp.concatenate([part.rewards for part in parts])
             return ImaginedReturns(rewards, xp.concatenate([part.values for part in parts]) if values else None)
 
-    def _imagine(self, rows: np.ndarray, actions: Array) -> Imagined:
+    def _imagine(self, rows: np.ndarray, actions: Array) -> ImaginedRollout:
         try:
             return imagine(self.model, self.objective, self.space, self.latents, self.goals, rows, actions)
         except WmelError:

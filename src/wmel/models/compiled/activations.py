@@ -1,4 +1,4 @@
-"""What follows a product, on one row in place: loops that the compiler turns into vector code."""
+"""Activations and layer norm of one row, in place: loops that the compiler vectorises."""
 
 import math
 
@@ -7,21 +7,21 @@ from numba import njit
 
 single = np.float32
 HALF, ONE, INFINITE = single(0.5), single(1), single(np.inf)
-LOWEST, HIGHEST = single(-88.1), single(88.8)  # 127 octaves down and 128 up: the bits of 2^n are then 0, or infinite
-LARGE = single(40)  # where mish(x) is x, and the square of e^x still a number
+LOWEST, HIGHEST = single(-88.1), single(88.8)  # about 2^-127 and 2^128: the bits of 2^n are then 0 or infinite
+LARGE = single(40)  # mish(x) is x from here on, and the square of e^x is finite
 PER_OCTAVE = single(1 / math.log(2))
-OCTAVE, REST = single(0.693359375), single(math.log(2) - 0.693359375)  # ln 2; whole multiples of the first are exact
-TAYLOR = tuple(single(1 / math.factorial(power)) for power in range(8))  # to 5e-9 within half an octave
+OCTAVE, REST = single(0.693359375), single(math.log(2) - 0.693359375)  # ln 2; integer multiples of OCTAVE are exact
+TAYLOR = tuple(single(1 / math.factorial(power)) for power in range(8))  # error 5e-9 within half an octave
 EXPONENT_BITS, EXPONENT_OF_ONE = np.int32(23), np.int32(127)
-GROUP = 8  # numbers of a simplex
+GROUP = 8  # components of a simplex
 
-in_any_order = njit(error_model="numpy", fastmath={"reassoc", "nsz", "contract"})  # sums: the same order for every row
-in_this_order = njit(error_model="numpy", fastmath={"contract"})
+compile_reordered = njit(error_model="numpy", fastmath={"reassoc", "nsz", "contract"})  # same order for every row
+compile_ordered = njit(error_model="numpy", fastmath={"contract"})
 
 
-@in_this_order
+@compile_ordered
 def _exponential(number, highest):
-    """e^x, or 0 where that is no normal number of float32; of a large x as of the highest."""
+    """e^x, with x at most `highest`, and 0 where e^x is below the normal numbers of float32."""
     number = LOWEST if number < LOWEST else number
     number = highest if number > highest else number
     octaves = np.floor(number * PER_OCTAVE + HALF)
@@ -37,9 +37,9 @@ def _exponential(number, highest):
     return power * np.int32((np.int32(octaves) + EXPONENT_OF_ONE) << EXPONENT_BITS).view(np.float32)
 
 
-@in_any_order
+@compile_reordered
 def layer_norm(row, gain, shift, epsilon):
-    """To mean 0 and variance 1, then `gain` times that and `shift` more; numbers too large to square make NaN."""
+    """Normalises a row to mean 0 and variance 1, then applies `gain` and `shift`. Squares that overflow give NaN."""
     total, squares, count = single(0), single(0), single(len(row))
     for place in range(len(row)):
         total += row[place]
@@ -51,30 +51,30 @@ def layer_norm(row, gain, shift, epsilon):
         row[place] = (row[place] - mean) * scale * gain[place] + shift[place]
 
 
-@in_this_order
+@compile_ordered
 def mish(row):
     """x tanh(log(1 + e^x)), which is x q / (q + 1) with q = e^x + e^2x / 2."""
     for place in range(len(row)):
-        grown = _exponential(row[place], LARGE)
-        grown += HALF * grown * grown
-        row[place] *= grown / (grown + ONE)
+        term = _exponential(row[place], LARGE)
+        term += HALF * term * term
+        row[place] *= term / (term + ONE)
 
 
-@in_this_order
+@compile_ordered
 def silu(row):
     """x / (1 + e^-x)"""
     for place in range(len(row)):
         row[place] /= ONE + _exponential(-row[place], HIGHEST)
 
 
-@in_this_order
+@compile_ordered
 def relu(row):
-    """x, or 0 below."""
+    """max(x, 0)"""
     for place in range(len(row)):
         row[place] = single(0) if row[place] < single(0) else row[place]
 
 
-@in_any_order
+@compile_reordered
 def simplex(row):
     """Softmax within groups of 8."""
     for first in range(0, len(row), GROUP):

@@ -1,4 +1,4 @@
-"""Linear layers, each perhaps layer-normed and activated, as one compiled pass over rows."""
+"""Linear layers with optional layer norm and activation, as one compiled pass over rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ import numpy as np
 from wmel.errors import BadInput, require
 from wmel.models.compiled.activations import GROUP
 from wmel.models.compiled.forward import ACTIVATIONS, INPUTS, OUTPUTS, WIDTH, Network, apply, roll
-from wmel.models.compiled.tile import TALL, TILE_COLUMNS, packed
+from wmel.models.compiled.tile import TALL, TILE_COLUMNS, pack_weights
 
-ROWS_AT_ONCE = 96  # what a layer makes of so many stays in a core's second cache
+ROWS_PER_CHUNK = 96  # whose layer outputs fit the second-level cache of a core
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class CompiledLayers:
-    """Callable on float32 rows [M,I] -> [M,O]. Neither the number of rows nor their order changes a bit of one."""
+    """Maps float32 rows [M,I] -> [M,O]. The result of a row does not depend on the other rows, bit for bit."""
 
     network: Network
 
@@ -45,7 +45,7 @@ class CompiledLayers:
             width = -(-outputs // TILE_COLUMNS) * TILE_COLUMNS
             bias = np.zeros(width, np.float32)
             bias[:outputs] = layer.bias
-            parts = [packed(layer.weight).ravel(), bias]
+            parts = [pack_weights(layer.weight).ravel(), bias]
             parts += [] if layer.norm is None else [layer.norm.gain, layer.norm.shift]
             weights, biases, norm = place, place + len(parts[0]), place + len(parts[0]) + width
             activation = ACTIVATIONS.index(layer.activation)
@@ -69,18 +69,18 @@ class CompiledLayers:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         if rows.ndim != 2 or rows.shape[1] != self.inputs or rows.dtype != np.float32:
-            raise BadInput(f"rows must have {self.inputs} numbers of float32, got {rows.shape} of {rows.dtype}")
+            raise BadInput(f"rows must be float32 with {self.inputs} columns, got {rows.dtype} of shape {rows.shape}")
         rows, out = np.ascontiguousarray(rows), np.empty((len(rows), self.outputs), np.float32)
         for part, memory in self._parts(len(rows)):
             apply(self.network, rows, part, memory, out)
         return out
 
     def rollout(self, start: np.ndarray, moves: np.ndarray) -> np.ndarray:
-        """What is made is the next input, a move beside it: start [M,O], moves [H,M,A] -> [H+1,M,O], start included."""
+        """start [M,O], moves [H,M,A] -> [H+1,M,O]. The input of each step is the last output and the moves."""
         fits = moves.ndim == 3 and start.shape == (moves.shape[1], self.outputs)
         if not fits or start.shape[1] + moves.shape[2] != self.inputs:
-            wanted = f"from rows of {self.outputs}, moves of {self.inputs - self.outputs} numbers can be rolled out"
-            raise BadInput(f"{wanted}, got {start.shape} and {moves.shape}")
+            expected = f"a rollout requires starts of {self.outputs} and moves of {self.inputs - self.outputs} numbers"
+            raise BadInput(f"{expected}, got {start.shape} and {moves.shape}")
         moves, trajectory = (
             np.ascontiguousarray(moves, np.float32),
             np.empty((len(moves) + 1, *start.shape), np.float32),
@@ -91,9 +91,9 @@ class CompiledLayers:
         return trajectory
 
     def _parts(self, rows: int) -> Iterator[tuple[tuple[int, int], tuple[np.ndarray, np.ndarray]]]:
-        """First row and number of rows of each part, and memory for what lies between two layers."""
+        """The first row and the number of rows of each part, and two buffers for the outputs of layers."""
         if rows:
-            parts = -(-rows // ROWS_AT_ONCE)
+            parts = -(-rows // ROWS_PER_CHUNK)
             most = -(-rows // (parts * TALL)) * TALL
             memory = np.empty(most * self.widest, np.float32), np.empty(most * self.widest, np.float32)
             for first in range(0, rows, most):
@@ -101,16 +101,17 @@ class CompiledLayers:
 
 
 def _check(layers: Sequence[Layer]) -> None:
-    """Refuse what the compiled code would read or write beyond."""
-    require(len(layers) > 0, "there must be a layer", len(layers))
+    """Raises BadInput for sizes with which the compiled code would access memory outside its arrays."""
+    require(len(layers) > 0, "at least one layer is required", len(layers))
     for layer in layers:
         outputs, inputs = layer.weight.shape
-        require(outputs > 0 and inputs > 0, "a layer needs inputs and outputs", layer.weight.shape)
-        alongside = [layer.bias] + ([] if layer.norm is None else [layer.norm.gain, layer.norm.shift])
-        for numbers in alongside:
-            require(numbers.shape == (outputs,), f"biases, gains and shifts must be {outputs}", numbers.shape)
-        require(layer.activation in ACTIVATIONS, f"known are {', '.join(ACTIVATIONS)}", layer.activation)
-        require(layer.activation != "simplex" or outputs % GROUP == 0, f"groups of {GROUP} numbers", outputs)
+        require(outputs > 0 and inputs > 0, "a layer requires inputs and outputs", layer.weight.shape)
+        vectors = [layer.bias] + ([] if layer.norm is None else [layer.norm.gain, layer.norm.shift])
+        for numbers in vectors:
+            require(numbers.shape == (outputs,), f"biases, gains and shifts must have {outputs} numbers", numbers.shape)
+        require(layer.activation in ACTIVATIONS, f"activation must be one of {ACTIVATIONS}", layer.activation)
+        is_divisible = layer.activation != "simplex" or outputs % GROUP == 0
+        require(is_divisible, f"the outputs of a simplex must be a multiple of {GROUP}", outputs)
     for before, after in pairwise(layers):
-        made, taken = len(before.weight), after.weight.shape[1]
-        require(made == taken, f"a layer after {made} outputs must take as many", taken)
+        outputs, inputs = len(before.weight), after.weight.shape[1]
+        require(outputs == inputs, f"a layer after {outputs} outputs must have as many inputs", inputs)

@@ -1,4 +1,4 @@
-"""Layers of TD-MPC2, and its two-hot coding of rewards and values."""
+"""The layers of TD-MPC2 and its two-hot encoding of rewards and values."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 BINS, LOWEST, HIGHEST = 101, -10.0, 10.0
 WIDTH = (HIGHEST - LOWEST) / (BINS - 1)
-GROUP = 8  # numbers of a simplex
+GROUP = 8  # components of a simplex
 EPSILON = 1e-5  # added to variances
 Activation = Literal["mish", "relu"]
 LatentNorm = Literal["simnorm", "layernorm", "none"]
@@ -25,20 +25,20 @@ def symexp(numbers: Tensor) -> Tensor:
 
 
 def two_hot(numbers: Tensor) -> Tensor:
-    """Weights on the two bins around symlog of each number: [...] -> [...,101]"""
+    """Weights of the two bins around the symlog of each number: [...] -> [...,101]"""
     place = ((symlog(numbers).clamp(LOWEST, HIGHEST) - LOWEST) / WIDTH)[..., None]
     bins = torch.arange(BINS, device=numbers.device, dtype=numbers.dtype)
     return (1 - (place - bins).abs()).clamp_min(0)
 
 
-def expected(logits: Tensor) -> Tensor:
-    """The number a distribution means: [...,101] -> [...]"""
+def two_hot_mean(logits: Tensor) -> Tensor:
+    """The expected number of a distribution over bins: logits [...,101] -> [...]"""
     bins = torch.linspace(LOWEST, HIGHEST, BINS, device=logits.device, dtype=logits.dtype)
     return symexp((logits.softmax(-1) * bins).sum(-1))
 
 
-def surprise(logits: Tensor, numbers: Tensor) -> Tensor:
-    """Cross-entropy of numbers [...] under logits [...,101]: [...]"""
+def two_hot_cross_entropy(logits: Tensor, numbers: Tensor) -> Tensor:
+    """The cross-entropy of numbers [...] under logits [...,101]: [...]"""
     return -(two_hot(numbers) * functional.log_softmax(logits, -1)).sum(-1)
 
 
@@ -48,7 +48,7 @@ def simnorm(numbers: Tensor) -> Tensor:
 
 
 class NormedLinear(nn.Linear):
-    """Linear, layer norm, then an activation: mish, relu, simnorm, or none."""
+    """A linear layer, layer norm, and an activation: mish, relu, simnorm or none."""
 
     def __init__(self, inputs: int, outputs: int, last: str = "mish", normed: bool = True):
         super().__init__(inputs, outputs)
@@ -56,11 +56,11 @@ class NormedLinear(nn.Linear):
         self.last = last
 
     def forward(self, input: Tensor) -> Tensor:
-        return activated(self.ln(super().forward(input)), self.last)
+        return apply_activation(self.ln(super().forward(input)), self.last)
 
 
-def activated(numbers: Tensor, name: str) -> Tensor:
-    """mish, relu, simnorm, or the numbers as they are."""
+def apply_activation(numbers: Tensor, name: str) -> Tensor:
+    """Applies mish, relu or simnorm. Any other name means no activation."""
     if name == "mish":
         return functional.mish(numbers) if numbers.requires_grad or numbers.device.type != "cpu" else _mish(numbers)
     if name == "relu":
@@ -69,13 +69,13 @@ def activated(numbers: Tensor, name: str) -> Tensor:
 
 
 def _mish(numbers: Tensor) -> Tensor:
-    """x tanh(log(1 + e^x)) as x / (1 + 1 / (e^x + e^2x / 2)): a third of the time torch takes on a CPU."""
-    grown = numbers.exp()
-    return numbers / (1 + torch.addcmul(grown, grown, grown, value=0.5).reciprocal())
+    """x tanh(log(1 + e^x)) as x / (1 + 1 / (e^x + e^2x / 2)), three times as fast as torch's mish on a CPU."""
+    exponential = numbers.exp()
+    return numbers / (1 + torch.addcmul(exponential, exponential, exponential, value=0.5).reciprocal())
 
 
-def stack(widths: Sequence[int], activation: Activation, end: LatentNorm | None = None) -> nn.Sequential:
-    """Normed layers through all widths; the last is a plain linear map, or ends in a norm of latents."""
+def build_stack(widths: Sequence[int], activation: Activation, end: LatentNorm | None = None) -> nn.Sequential:
+    """Normed layers of the given widths. The last layer is linear, or ends with a norm of latents."""
     *inner, last = pairwise(widths)
     layers: list[nn.Module] = [NormedLinear(*pair, activation) for pair in inner]
     if end is None or end == "none":
@@ -86,17 +86,17 @@ def stack(widths: Sequence[int], activation: Activation, end: LatentNorm | None 
 
 
 class Ensemble(nn.Module):
-    """Networks of one shape side by side: inputs [...,I] -> outputs [n,...,O]."""
+    """Several networks of one shape with the same input: [...,I] -> [n,...,O]."""
 
     def __init__(self, count: int, widths: Sequence[int], activation: Activation):
         super().__init__()
         self.count, self.outputs, self.activation = count, widths[-1], activation
         self.layers = nn.ModuleList(
-            Parallel(count, *pair, normed=place < len(widths) - 2) for place, pair in enumerate(pairwise(widths))
+            ParallelLinear(count, *pair, normed=place < len(widths) - 2) for place, pair in enumerate(pairwise(widths))
         )
 
     def forward(self, inputs: Tensor, dropout: float = 0.0) -> Tensor:
-        """`dropout` is the share of what the first layer makes that is dropped, for learning."""
+        """`dropout` is the dropout rate after the first layer, for training."""
         flat = inputs.reshape(inputs.shape[:-1].numel(), inputs.shape[-1])
         hidden = flat.expand(self.count, *flat.shape)
         for place, layer in enumerate(self.layers):
@@ -106,21 +106,21 @@ class Ensemble(nn.Module):
 
     def _activated(self, hidden: Tensor) -> Tensor:
         if hidden.device.type != "cpu":
-            return activated(hidden, self.activation)
-        # network by network: all of them are so many numbers that torch would share them among threads
-        return torch.stack([activated(one, self.activation) for one in hidden])
+            return apply_activation(hidden, self.activation)
+        # network by network: torch would use several threads for all of them
+        return torch.stack([apply_activation(one, self.activation) for one in hidden])
 
 
 class TaskEmbedding(nn.Embedding):
-    """A vector for each task, no longer than 1; what is stored may be longer and stays as it is."""
+    """A vector for each task, scaled to a norm of at most 1. The stored weights may be larger."""
 
     def forward(self, input: Tensor) -> Tensor:
         stored = super().forward(input)
         return stored / stored.norm(dim=-1, keepdim=True).clamp_min(1)
 
 
-class Parallel(nn.Module):
-    """As many linear maps as there are networks, each perhaps layer-normed."""
+class ParallelLinear(nn.Module):
+    """One linear layer per network, with an optional layer norm."""
 
     def __init__(self, count: int, inputs: int, outputs: int, *, normed: bool):
         super().__init__()
@@ -129,9 +129,9 @@ class Parallel(nn.Module):
         self.ln = ParallelNorm(count, outputs) if normed else None
 
     def forward(self, inputs: Tensor, dropout: float) -> Tensor:
-        made = torch.baddbmm(self.bias[:, None], inputs, self.weight.transpose(1, 2))
-        made = functional.dropout(made, dropout) if dropout else made
-        return made if self.ln is None else self.ln(made)
+        outputs = torch.baddbmm(self.bias[:, None], inputs, self.weight.transpose(1, 2))
+        outputs = functional.dropout(outputs, dropout) if dropout else outputs
+        return outputs if self.ln is None else self.ln(outputs)
 
 
 class ParallelNorm(nn.Module):

@@ -13,7 +13,7 @@ from wmel.catalog import TRAINERS
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import versions_in_use
-from wmel.models.tdmpc2.model import Decoded
+from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.tdmpc2.draws import Draws, TrainingMoment
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
@@ -23,14 +23,14 @@ DECODER_EPISODES = 10
 Pair = tuple[np.ndarray, np.ndarray]  # what was seen and what was done
 
 
-def decoder_pairs(networks: Decoded, observations: np.ndarray, actions: np.ndarray) -> tuple[Tensor, Tensor]:
+def decoder_pairs(networks: TDMPC2WithDecoder, observations: np.ndarray, actions: np.ndarray) -> tuple[Tensor, Tensor]:
     """Latents and what they should decode to, of episodes [E,L+1,O], [E,L,A] in their own units.
 
     Each observation encoded, and each but the first as the dynamics foresee it from the one before.
     """
     device = networks.low.device
     seen = torch.as_tensor(observations, dtype=torch.float32, device=device)
-    acted = networks.scaled(torch.as_tensor(actions, dtype=torch.float32, device=device))
+    acted = networks.scale_actions(torch.as_tensor(actions, dtype=torch.float32, device=device))
     with torch.no_grad():
         latents = networks.agent.encode(seen)
         foreseen = networks.agent.next(latents[:, :-1], acted)
@@ -38,7 +38,7 @@ def decoder_pairs(networks: Decoded, observations: np.ndarray, actions: np.ndarr
     return torch.cat([latent.flatten(0, 1) for latent, _ in pairs]), torch.cat([one.flatten(0, 1) for _, one in pairs])
 
 
-def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: int, steps: int) -> None:
+def fit_decoder(networks: TDMPC2WithDecoder, latents: Tensor, observations: Tensor, seed: int, steps: int) -> None:
     """Fit the decoder to pairs [n,Z], [n,O]."""
     generator = torch.Generator(device=latents.device).manual_seed(seed)
     optimiser = torch.optim.Adam(networks.decoder.parameters(), lr=LEARNING_RATE, fused=True)
@@ -50,7 +50,7 @@ def fit_decoder(networks: Decoded, latents: Tensor, observations: Tensor, seed: 
         optimiser.step()
 
 
-def decoder_error(networks: Decoded, latents: Tensor, observations: Tensor) -> float:
+def decoder_error(networks: TDMPC2WithDecoder, latents: Tensor, observations: Tensor) -> float:
     """Mean squared, on pairs [n,Z], [n,O]."""
     with torch.no_grad():
         parts = zip(latents.split(1 << 16), observations.split(1 << 16), strict=True)
@@ -58,16 +58,18 @@ def decoder_error(networks: Decoded, latents: Tensor, observations: Tensor) -> f
     return float(squares) / observations.numel()
 
 
-def networks_for(observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer) -> Decoded:
+def networks_for(
+    observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer
+) -> TDMPC2WithDecoder:
     """Networks for observations so wide, actions in such a range, and episodes of so many decisions."""
     network = TDMPC2(observation, len(low), SIZES[settings.size], settings.activation, settings.latent_norm)
     bounds = (torch.tensor(bound, dtype=torch.float32) for bound in (low, high))  # copies: weights are loaded into them
-    return Decoded(network, *bounds, discount=discount_of(steps))
+    return TDMPC2WithDecoder(network, *bounds, discount=discount_of(steps))
 
 
 def with_weights(
-    blank: Callable[[], Decoded], weights: dict[str, Tensor], settings: TDMPC2Trainer, device: torch.device
-) -> Decoded:
+    blank: Callable[[], TDMPC2WithDecoder], weights: dict[str, Tensor], settings: TDMPC2Trainer, device: torch.device
+) -> TDMPC2WithDecoder:
     """Networks that learn no more, but for their decoder."""
     with Draws(settings.seed, device).going_on():
         networks = blank().to(device)
@@ -94,7 +96,9 @@ def stored_weights(made: TrainedModel) -> dict[str, Tensor]:
     return {name: value.half() if name in learned else value for name, value in network.state_dict().items()}
 
 
-def decoder_of(networks: Decoded, episodes: Pair, others: Pair, settings: TDMPC2Trainer) -> dict[str, float | None]:
+def decoder_of(
+    networks: TDMPC2WithDecoder, episodes: Pair, others: Pair, settings: TDMPC2Trainer
+) -> dict[str, float | None]:
     """Fit the decoder to episodes [E,L+1,O], [E,L,A]; its mean squared error on these and on others."""
     fitted, held_out = (decoder_pairs(networks, *some) for some in (episodes, others))
     fit_decoder(networks, *fitted, settings.seed, settings.decoder_steps)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.models.tdmpc2.layers import expected, surprise
+from wmel.models.tdmpc2.layers import two_hot_cross_entropy, two_hot_mean
 from wmel.models.tdmpc2.network import TDMPC2
 from wmel.training.tdmpc2.replay import Replay, load_optimiser, optimiser_tensors, prefixed, under
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
@@ -102,8 +102,8 @@ class Learner:
         with torch.no_grad():
             after = self.network.encode(observations[1:])
             actions, _ = self._acted(after)
-            logits = self.targets(self.network.acted(after, actions))
-            values = expected(self._two(logits)).amin(0)
+            logits = self.targets(self.network.with_actions(after, actions))
+            values = two_hot_mean(self._two(logits)).amin(0)
             return after, rewards + self.discount * values
 
     def _update_model(self, observations: Tensor, actions: Tensor, rewards: Tensor) -> Tensor:
@@ -115,9 +115,11 @@ class Learner:
         latents = torch.stack(trajectory)
         met, decays = latents[:-1], self.decays[:horizon]
         consistency = ((latents[1:] - after).square().mean((1, 2)) * decays).sum() / horizon
-        reward = (surprise(network.reward_logits(met, actions), rewards).mean(1) * decays).sum() / horizon
+        reward = (two_hot_cross_entropy(network.reward_logits(met, actions), rewards).mean(1) * decays).sum() / horizon
         logits = network.value_logits(met, actions, network.dropout)
-        value = (surprise(logits, aims.expand(len(logits), *aims.shape)).mean(2) * decays).sum(1).mean() / horizon
+        value = (two_hot_cross_entropy(logits, aims.expand(len(logits), *aims.shape)).mean(2) * decays).sum(
+            1
+        ).mean() / horizon
         total = settings.consistency * consistency + settings.reward * reward + settings.value * value
         self.optimiser.zero_grad(set_to_none=not self.capturable)
         total.backward()
@@ -132,7 +134,7 @@ class Learner:
         settings, network = self.settings, self.network
         network.critics.requires_grad_(False)
         actions, entropy = self._acted(latents)
-        values = expected(self._two(network.value_logits(latents, actions))).mean(0)
+        values = two_hot_mean(self._two(network.value_logits(latents, actions))).mean(0)
         self._rescale(values[0].detach())
         loss = (-(settings.entropy * entropy + values / self.scale).mean(1) * self.decays).mean()
         self.policy_optimiser.zero_grad(set_to_none=not self.capturable)
@@ -144,7 +146,7 @@ class Learner:
 
     def _acted(self, latents: Tensor) -> tuple[Tensor, Tensor]:
         """Actions the policy draws [...,A], and the entropy of the draw times the width of an action [...]."""
-        mean, log_deviation = self.network.policy_of(latents)
+        mean, log_deviation = self.network.policy_distribution(latents)
         noise = torch.randn_like(mean)
         likelihood = (-0.5 * noise.square() - log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
         return (mean + noise * log_deviation.exp()).tanh(), -likelihood * mean.shape[-1]

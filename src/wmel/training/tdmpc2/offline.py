@@ -11,7 +11,7 @@ from torch import Tensor
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
-from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.training.checkpoints import current
 from wmel.training.stored_episodes import Episodes
 from wmel.training.tdmpc2.draws import Draws, TrainingMoment
@@ -112,7 +112,7 @@ class OfflineTraining:
     def _weights(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self.learner.network.state_dict().items()}
 
-    def _blank(self) -> Decoded:
+    def _blank(self) -> TDMPC2WithDecoder:
         low, high = self.episodes.bounds
         return networks_for(self.episodes.observations.shape[-1], low, high, self.length, self.settings)
 

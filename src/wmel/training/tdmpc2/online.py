@@ -12,7 +12,7 @@ import torch
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.environment import Box, Environment
 from wmel.errors import BadInput, BadStep
-from wmel.models.tdmpc2.model import Decoded
+from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.data import TRAINING, gives_reward
 from wmel.training.tdmpc2.draws import Draws, TrainingMoment
@@ -38,7 +38,7 @@ class Played:
         return self.rewards.sum(axis=1)
 
 
-def played(environment: Environment, networks: Decoded, seeds: np.ndarray) -> Played:
+def played(environment: Environment, networks: TDMPC2WithDecoder, seeds: np.ndarray) -> Played:
     """One episode per seed, to its end."""
     states = environment.reset(seeds)
     seen, acted, earned = [environment.observe(states)], [], []
@@ -46,7 +46,7 @@ def played(environment: Environment, networks: Decoded, seeds: np.ndarray) -> Pl
     for _ in range(environment.spec.max_steps):
         with torch.no_grad():
             numbers = torch.as_tensor(seen[-1], dtype=torch.float32, device=networks.low.device)
-            mean, _ = networks.agent.policy_of(networks.agent.encode(numbers))
+            mean, _ = networks.agent.policy_distribution(networks.agent.encode(numbers))
             actions = (middle + reach * mean.tanh()).cpu().numpy()
         after = environment.step(states, actions)
         earned.append(environment.quantities(states, actions, after)["reward"])
@@ -169,7 +169,7 @@ class OnlineTraining:
         if self.transitions < self.settings.seed_steps:
             return torch.rand(self.settings.envs, self.space.width, device=self.device) * 2 - 1
         network = self.learner.network
-        mean, log_deviation = network.policy_of(network.encode(seen))
+        mean, log_deviation = network.policy_distribution(network.encode(seen))
         return (mean + torch.randn_like(mean) * log_deviation.exp()).tanh()
 
     def _executed(self, actions: torch.Tensor) -> np.ndarray:

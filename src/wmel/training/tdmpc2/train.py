@@ -12,7 +12,7 @@ from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
-from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.training.checkpoints import check_action_repeat, current, trained_for
 from wmel.training.data import TRAINING
 from wmel.training.tdmpc2.draws import TrainingMoment
@@ -125,7 +125,7 @@ def _described(environment: Environment) -> dict[str, Any]:
     return {**trained_for(environment), "init": environment.spec.init}
 
 
-def blank_tdmpc2(environment: Environment, settings: TDMPC2Trainer) -> Decoded:
+def blank_tdmpc2(environment: Environment, settings: TDMPC2Trainer) -> TDMPC2WithDecoder:
     """Networks of the right size for what an environment observes and does."""
     spec, space = environment.spec, environment.spec.actions
     if isinstance(space, Box):
@@ -136,7 +136,7 @@ def blank_tdmpc2(environment: Environment, settings: TDMPC2Trainer) -> Decoded:
     return networks_for(len(spec.observation), low, high, spec.max_steps, settings)
 
 
-def tdmpc2_model(environment: Environment, networks: Decoded) -> TDMPC2Model:
+def tdmpc2_model(environment: Environment, networks: TDMPC2WithDecoder) -> TDMPC2Model:
     """The networks as a model of an environment."""
     return TDMPC2Model(networks.requires_grad_(False).eval())
 

@@ -12,7 +12,7 @@ from wmel.models.tdmpc2.network import SIZES
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 if TYPE_CHECKING:
-    from wmel.models.tdmpc2.model import Decoded, TDMPC2Model
+    from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
     from wmel.training.tdmpc2.draws import TrainingMoment
 
 MOST_SEED = 10**9  # the seeds of episodes are made of it
@@ -167,12 +167,12 @@ class TDMPC2Trainer:
         if environment is not None and environment.spec.name != played:
             raise BadInput(f"the episodes in {self.data} were played in {played}, not in {environment.spec.name}")
 
-    def blank(self, environment: Environment) -> "Decoded":
+    def blank(self, environment: Environment) -> "TDMPC2WithDecoder":
         from wmel.training.tdmpc2.train import blank_tdmpc2
 
         return blank_tdmpc2(environment, self)
 
-    def model(self, environment: Environment, network: "Decoded") -> "TDMPC2Model":
+    def model(self, environment: Environment, network: "TDMPC2WithDecoder") -> "TDMPC2Model":
         from wmel.training.tdmpc2.train import tdmpc2_model
 
         return tdmpc2_model(environment, network)

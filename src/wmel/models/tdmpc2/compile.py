@@ -1,4 +1,4 @@
-"""TD-MPC2's networks for a CPU where only values are wanted: torch's numbers to float32 rounding, in less time."""
+"""Compiled networks of TD-MPC2 for inference on a CPU. They equal torch's up to float32 rounding and are faster."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -10,14 +10,14 @@ from torch import Tensor, nn
 
 from wmel.models.compiled.activations import GROUP as SIMPLEX
 from wmel.models.compiled.layers import CompiledLayers, Layer, Norm
-from wmel.models.tdmpc2.layers import EPSILON, GROUP, Ensemble, NormedLinear, Parallel
+from wmel.models.tdmpc2.layers import EPSILON, GROUP, Ensemble, NormedLinear, ParallelLinear
 
 Network = TypeVar("Network", bound=nn.Module)
-assert GROUP == SIMPLEX, "a simplex is as large here as there"
+assert GROUP == SIMPLEX, "both implementations have the same simplex size"
 
 
 class CompiledStack(nn.Module):
-    """Layers as they were when this was made: [...,I] -> [...,O]."""
+    """A compiled copy of layers: [...,I] -> [...,O]. Later changes of the weights have no effect."""
 
     def __init__(self, layers: list[Layer]):
         super().__init__()
@@ -28,36 +28,36 @@ class CompiledStack(nn.Module):
         return torch.from_numpy(self.layers(rows)).reshape(*numbers.shape[:-1], self.layers.outputs)
 
     def rollout(self, latents: Tensor, moves: Tensor) -> Tensor:
-        """latents [M,Z], what is put beside them [M,H,...] -> [M,H+1,Z], laid out step by step in memory."""
+        """latents [M,Z], inputs beside them [M,H,...] -> [M,H+1,Z], with the steps as the slowest axis in memory"""
         trajectory = self.layers.rollout(latents.numpy(), moves.transpose(0, 1).numpy())
         return torch.from_numpy(trajectory).transpose(0, 1)
 
 
 class CompiledEnsemble(nn.Module):
-    """Networks one after the other: [...,I] -> [n,...,O]."""
+    """Several compiled networks with the same input: [...,I] -> [n,...,O]."""
 
     def __init__(self, networks: list[list[Layer]]):
         super().__init__()
         self.networks = nn.ModuleList(CompiledStack(layers) for layers in networks)
 
     def forward(self, numbers: Tensor, dropout: float = 0.0) -> Tensor:
-        assert not dropout, "what is compiled does not learn"
+        assert not dropout, "compiled networks are for inference only"
         return torch.stack([network(numbers) for network in self.networks])
 
 
-def compiled(network: Network) -> Network:
-    """A copy whose stacks and ensembles are compiled from their weights; the rest of it is copied as it is."""
-    made: dict[int, nn.Module] = {}
+def compile_network(network: Network) -> Network:
+    """A copy of a network with compiled stacks and ensembles."""
+    compiled: dict[int, nn.Module] = {}
     for part in network.modules():
         if isinstance(part, nn.Sequential):
-            made[id(part)] = CompiledStack(_layers_of(part))
+            compiled[id(part)] = CompiledStack(_layers_of(part))
         elif isinstance(part, Ensemble):
-            made[id(part)] = CompiledEnsemble([_layers_of_one(part, number) for number in range(part.count)])
-    return deepcopy(network, made).requires_grad_(False)
+            compiled[id(part)] = CompiledEnsemble([_layers_of_member(part, number) for number in range(part.count)])
+    return deepcopy(network, compiled).requires_grad_(False)
 
 
 def _layers_of(parts: nn.Sequential) -> list[Layer]:
-    """Of normed or plain linear maps; an activation by itself belongs to the map before it."""
+    """The layers of a stack. A separate activation belongs to the layer before it."""
     layers: list[Layer] = []
     for part in parts:
         if isinstance(part, nn.SiLU):
@@ -71,10 +71,11 @@ def _layers_of(parts: nn.Sequential) -> list[Layer]:
     return layers
 
 
-def _layers_of_one(networks: Ensemble, number: int) -> list[Layer]:
+def _layers_of_member(networks: Ensemble, number: int) -> list[Layer]:
+    """The layers of one network of an ensemble."""
     layers: list[Layer] = []
     for part in networks.layers:
-        assert isinstance(part, Parallel)
+        assert isinstance(part, ParallelLinear)
         ln = part.ln
         norm = None if ln is None else Norm(_array(ln.weight[number]), _array(ln.bias[number]), EPSILON)
         last = "identity" if part is networks.layers[-1] else networks.activation

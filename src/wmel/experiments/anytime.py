@@ -9,21 +9,22 @@ from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.jobs import Block
 from wmel.experiments.load import cell_result
-from wmel.experiments.store import Store, missing_blocks
+from wmel.experiments.resume import missing_blocks
+from wmel.experiments.store import Store
 
 
 @dataclass(frozen=True, eq=False)
-class SeedsOfArm:
-    """The cells of one arm of a setting, seed by seed: its episodes stand in one row."""
+class ArmEpisodes:
+    """The cells of one arm of a setting, seed by seed; their episodes are numbered consecutively."""
 
     cells: list[Cell]
 
     @property
-    def episodes(self) -> int:
+    def count(self) -> int:
         return sum(cell.episodes for cell in self.cells)
 
-    def blocks(self, store: Store, paths: ModelPaths, first: int, last: int, *, trajectories: bool) -> list[Block]:
-        """What is not stored of its episodes from `first` up to `last`."""
+    def missing(self, store: Store, paths: ModelPaths, first: int, last: int, *, trajectories: bool) -> list[Block]:
+        """Blocks of the episodes from `first` up to `last` that are not stored."""
         found, before = [], 0
         for cell in self.cells:
             begin, until = max(0, first - before), min(cell.episodes, last - before)
@@ -34,37 +35,37 @@ class SeedsOfArm:
         return found
 
 
-def rounds(
+def anytime_rounds(
     store: Store, cells: list[Cell], paths: ModelPaths, size: int, *, trajectories: bool = False
 ) -> Iterator[list[Block]]:
-    """The blocks of each round in turn; the next is made up when those of the last are stored."""
+    """The blocks of each round in turn; a round is built when the blocks of the last one are stored."""
     undecided = _arms(cells)
-    longest = max((arm.episodes for arm in undecided.values()), default=0)
+    longest = max((arm.count for arm in undecided.values()), default=0)
     for first in range(0, longest, size):
         settings = {setting for setting, name in undecided if name not in (ORACLE, FLOOR)}
         worlds = {cell.task_key for cell in cells if cell.setting in settings}
-        wanted = [
+        needed = [
             arm
             for (setting, name), arm in undecided.items()
             if setting in settings or (name == FLOOR and arm.cells[0].task_key in worlds)
         ]
-        if not wanted:
+        if not needed:
             return
         until = first + size
-        yield [block for arm in wanted for block in arm.blocks(store, paths, first, until, trajectories=trajectories)]
-        results = [cell_result(store, cell) for arm in wanted for cell in arm.cells]
+        yield [block for arm in needed for block in arm.missing(store, paths, first, until, trajectories=trajectories)]
+        results = [cell_result(store, cell) for arm in needed for cell in arm.cells]
         undecided = {key: arm for key, arm in undecided.items() if not _is_decided(key, results)}
 
 
-def _arms(cells: list[Cell]) -> dict[tuple[str, str], SeedsOfArm]:
+def _arms(cells: list[Cell]) -> dict[tuple[str, str], ArmEpisodes]:
     keys = dict.fromkeys((cell.setting, cell.arm.name) for cell in cells)
-    return {key: SeedsOfArm([cell for cell in cells if (cell.setting, cell.arm.name) == key]) for key in keys}
+    return {key: ArmEpisodes([cell for cell in cells if (cell.setting, cell.arm.name) == key]) for key in keys}
 
 
 def _is_decided(key: tuple[str, str], results: list[CellResult]) -> bool:
     setting, name = key
     if name in (ORACLE, FLOOR):
         return False
-    mine = [one for one in results if one.cell.setting == setting and one.cell.arm.name in (name, ORACLE)]
-    compared = study_comparisons(mine, anytime=True).comparisons
+    pair = [one for one in results if one.cell.setting == setting and one.cell.arm.name in (name, ORACLE)]
+    compared = study_comparisons(pair, anytime=True).comparisons
     return bool(compared) and name in compared[0].arms.learned and compared[0].arms.verdict(name).label in DECIDED

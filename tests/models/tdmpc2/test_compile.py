@@ -4,17 +4,21 @@ import pytest
 import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, random_network
-from wmel.models.tdmpc2.compiled import CompiledEnsemble, CompiledStack, compiled
-from wmel.models.tdmpc2.model import WIDEST, Decoded, TDMPC2Model
+from wmel.models.tdmpc2.compile import CompiledEnsemble, CompiledStack, compile_network
+from wmel.models.tdmpc2.model import WIDEST_COMPILED, TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import NetworkShape, Tasks
 
 OBSERVATION, ACTION = 5, 2
 
 
-def networks(shape=SMALL, **settings) -> Decoded:
+def networks(shape=SMALL, **settings) -> TDMPC2WithDecoder:
     torch.manual_seed(0)
     low, high = torch.full((ACTION,), -1.0), torch.ones(ACTION)
-    return Decoded(random_network(OBSERVATION, ACTION, shape, **settings), low, high).requires_grad_(False).eval()
+    return (
+        TDMPC2WithDecoder(random_network(OBSERVATION, ACTION, shape, **settings), low, high)
+        .requires_grad_(False)
+        .eval()
+    )
 
 
 def close(made: torch.Tensor, wanted: torch.Tensor) -> None:
@@ -26,21 +30,23 @@ def close(made: torch.Tensor, wanted: torch.Tensor) -> None:
 @pytest.mark.parametrize("tasks", [None, Tasks(3, 4)])
 def test_every_part_makes_the_same_numbers(activation, norm, tasks):
     own = networks(activation=activation, latent_norm=norm, tasks=tasks)
-    made = compiled(own)
+    made = compile_network(own)
     observations, actions = torch.randn(13, OBSERVATION), torch.rand(13, ACTION) * 2 - 1
     latents = own.agent.encode(observations)
     close(made.agent.encode(observations), latents)
     close(made.agent.next(latents, actions), own.agent.next(latents, actions))
     close(made.agent.reward_logits(latents, actions), own.agent.reward_logits(latents, actions))
     close(made.agent.value_logits(latents, actions), own.agent.value_logits(latents, actions))
-    for ours, theirs in zip(made.agent.policy_of(latents), own.agent.policy_of(latents), strict=True):
+    for ours, theirs in zip(
+        made.agent.policy_distribution(latents), own.agent.policy_distribution(latents), strict=True
+    ):
         close(ours, theirs)
     close(made.decoder(latents), own.decoder(latents))
 
 
 def test_it_is_a_copy_of_how_things_were_and_leaves_the_network_alone():
     own = networks()
-    made, observations = compiled(own), torch.randn(4, OBSERVATION)
+    made, observations = compile_network(own), torch.randn(4, OBSERVATION)
     before = own.agent.encode(observations)
     with torch.no_grad():
         for values in own.parameters():
@@ -63,7 +69,7 @@ def test_a_rollout_at_once_is_the_rollout_step_by_step(tasks):
 
 
 def test_wide_networks_and_double_precision_stay_with_torch():
-    wide = NetworkShape(8, WIDEST + 16, 8, 2, 2)
+    wide = NetworkShape(8, WIDEST_COMPILED + 16, 8, 2, 2)
     for own in (networks(shape=wide), networks().double()):
         model = TDMPC2Model(own)
         latents, actions = (
@@ -71,7 +77,7 @@ def test_wide_networks_and_double_precision_stay_with_torch():
             torch.rand(16, ACTION).to(own.low),
         )
         with torch.inference_mode():
-            assert torch.equal(model.step(latents, actions), own.agent.next(latents, own.scaled(actions)))
+            assert torch.equal(model.step(latents, actions), own.agent.next(latents, own.scale_actions(actions)))
         assert model.spec.row_multiple > 1
 
 
@@ -95,7 +101,7 @@ def test_weights_that_still_learn_get_their_gradient(tasks):
     model.step(latents, actions).square().sum().backward()
     assert own.agent.dynamics[0].weight.grad is not None
     with torch.no_grad():
-        close(model.step(latents, actions), own.agent.next(latents, own.scaled(actions)))
+        close(model.step(latents, actions), own.agent.next(latents, own.scale_actions(actions)))
 
 
 def test_another_task_can_be_chosen_after_the_first():
@@ -103,5 +109,5 @@ def test_another_task_can_be_chosen_after_the_first():
     latents, actions = torch.rand(5, SMALL.latent), torch.rand(5, ACTION)
     first = model.step(latents, actions)
     model.agent.task = 2
-    close(model.step(latents, actions), model.agent.next(latents, model.network.scaled(actions)))
+    close(model.step(latents, actions), model.agent.next(latents, model.network.scale_actions(actions)))
     assert (model.step(latents, actions) - first).abs().max() > 1e-3

@@ -1,4 +1,4 @@
-"""What the files of a store may hold; anything else is damage. Stores of earlier versions are read on."""
+"""The schema of the files of a store, and the reading of stores of earlier versions; any other content is damage."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ Count = Annotated[int, Field(ge=0, lt=10**9)]
 
 
 class Stored(BaseModel):
-    """Unknown fields are damage too."""
+    """Unknown fields are damage."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class StoredProvenance(Stored):
     versions: dict[str, str]
     code: dict[str, str]
     weights: str | None
-    weights_file: str | None = None  # the SHA-256 of the checkpoint's file of weights
+    weights_file: str | None = None  # SHA-256 of the weights file of the checkpoint
     data: str | None = None
     device: str = "cpu"
     machine: dict[str, Any]
@@ -52,7 +52,7 @@ class StoredProvenance(Stored):
 
 
 class StoredFile(Stored):
-    """Beside the rows of a block."""
+    """The JSON file beside the rows of a block."""
 
     cell: dict[str, Any]
     first: Count
@@ -64,7 +64,7 @@ class StoredFile(Stored):
     seconds: float
 
     def run_data(self, cell: Cell) -> dict[str, Any]:
-        """All of a Run but its table; where parts were stored as text, the cell tells what they were."""
+        """The fields of a Run except its table; parts that were stored as text are taken from the cell."""
         run = dict(self.run)
         settings = dict(run["policy_settings"])
         if isinstance(settings.get("planner"), str) and cell.arm.planner is not None and cell.arm.policy is None:
@@ -75,7 +75,7 @@ class StoredFile(Stored):
 
 
 class StoredManifest(Stored):
-    """What a study is: its file and its cells, in order."""
+    """The manifest of a study: its file and its cells, in order."""
 
     format: Literal[1, 2]
     name: str
@@ -87,32 +87,32 @@ class StoredManifest(Stored):
     cells: list[dict[str, Any]]
     diagnostics: list[dict[str, Any]] = []
     moved: dict[str, str] = {}
-    verb: dict[str, Any] = {"name": "study"}  # whose result it is, and what that needs beside the rows
+    verb: dict[str, Any] = {"name": "study"}  # the verb whose result it is, and its options
 
     @model_validator(mode="after")
-    def _finds_earlier_files(self) -> "StoredManifest":
+    def _map_earlier_keys(self) -> "StoredManifest":
         if not self.cells and not self.diagnostics:
             raise ValueError("a study has at least one cell")
         if self.format == 1:
             for one in self.cells:
                 cell = cell_from_stored(one)
-                self.moved[cell.key] = _first_key(one)
+                self.moved[cell.key] = _cell_key_of_format_1(one)
                 training = training_of(cell.task.environment, cell.arm.model)
                 if training is not None:
-                    self.moved[training.key] = _first_training_key(one)
+                    self.moved[training.key] = _training_key_of_format_1(one)
         return self
 
 
 def cell_from_stored(data: Mapping[str, Any]) -> Cell:
-    """A cell of this version, or of the first."""
+    """A cell as this version or the first one stores it."""
     try:
-        return Cell.from_data(data) if "task" in data else _first_cell(data)
+        return Cell.from_data(data) if "task" in data else _cell_of_format_1(data)
     except (KeyError, TypeError, AttributeError) as error:
         raise BadRecord(f"a stored cell is damaged: {error!r}") from error
 
 
 def parse_stored(kind: type[Kind], text: bytes, where: object) -> Kind:
-    """What a file holds, or BadRecord with the place."""
+    """The content of a file; raises BadRecord with the place of an error."""
     try:
         return kind.model_validate_json(text)
     except ValidationError as error:
@@ -123,8 +123,8 @@ def parse_stored(kind: type[Kind], text: bytes, where: object) -> Kind:
         raise BadRecord(f"{where}: {error}") from error
 
 
-def _first_cell(data: Mapping[str, Any]) -> Cell:
-    """A cell as format 1 has it."""
+def _cell_of_format_1(data: Mapping[str, Any]) -> Cell:
+    """A cell as format 1 stores it."""
     planner = dict(data["planner"] or {})
     execute = planner.pop("execute", None)
     model = dict(data["model"] or {})
@@ -135,14 +135,14 @@ def _first_cell(data: Mapping[str, Any]) -> Cell:
         seed = model["settings"].get("seed", 0)
         recipe = _key_data(catalog.TRAINERS, {"name": model.pop("trainer"), **model.pop("settings")})
         model = {"trainer": {**recipe, "seed": seed}, **model}
-    struck = data["perturbation"]
+    perturbation = data["perturbation"]
     environment = {"name": data["environment"], **data["environment_settings"]}
     task = Task(
         _key_data(catalog.ENVIRONMENTS, environment),
         data["success"],
         data["stop"],
         data["horizon"],
-        None if struck is None else _perturbation(struck),
+        None if perturbation is None else _perturbation_data(perturbation),
         data["perturb_prob"],
         data["perturb_step"],
     )
@@ -158,23 +158,26 @@ def _first_cell(data: Mapping[str, Any]) -> Cell:
 
 
 def _key_data(registry: Any, part: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that differ from their defaults; all, of a part that is not here."""
-    name, settings = part["name"], {key: value for key, value in part.items() if key != "name"}
-    try:
-        return registry.spec(name, settings).key_data
-    except WmelError:
-        return dict(part)
+    """The settings that differ from their defaults; all settings of a part that is not installed."""
+    spec = _spec(registry, part)
+    return dict(part) if spec is None else spec.key_data
 
 
 def _resolved(registry: Any, part: Mapping[str, Any]) -> dict[str, Any]:
-    name, settings = part["name"], {key: value for key, value in part.items() if key != "name"}
+    """All settings of a part; those that were stored, of a part that is not installed."""
+    spec = _spec(registry, part)
+    return dict(part) if spec is None else spec.resolved
+
+
+def _spec(registry: Any, part: Mapping[str, Any]) -> Any:
+    """The spec of a stored part; None if it is not installed or does not take its settings."""
     try:
-        return registry.spec(name, settings).resolved
+        return registry.spec(part["name"], {key: value for key, value in part.items() if key != "name"})
     except WmelError:
-        return dict(part)
+        return None
 
 
-def _perturbation(text: str) -> dict[str, Any]:
+def _perturbation_data(text: str) -> dict[str, Any]:
     try:
         data = catalog.perturbation_data(text)
     except WmelError:
@@ -182,8 +185,8 @@ def _perturbation(text: str) -> dict[str, Any]:
     return data if data["name"] == "composite" else _key_data(catalog.PERTURBATIONS, data)
 
 
-def _first_key(data: Mapping[str, Any]) -> str:
-    """The name that format 1 stored a cell's rows by."""
+def _cell_key_of_format_1(data: Mapping[str, Any]) -> str:
+    """The name of the folder in which format 1 stored the rows of a cell."""
     names = ("environment", "environment_settings", "planner", "objective", "perturbation", "perturb_prob")
     deciding = {name: data[name] for name in (*names, "perturb_step", "success", "stop", "horizon")}
     model = {key: value for key, value in (data["model"] or {}).items() if (key, value) != ("rollout", "latent")}
@@ -191,12 +194,12 @@ def _first_key(data: Mapping[str, Any]) -> str:
     return _hash({"parts": 1, **deciding, "seed": data["seed"], "arm": data["arm"], "model": model})
 
 
-def _first_training_key(data: Mapping[str, Any]) -> str:
-    """The name that format 1 stored a model by."""
+def _training_key_of_format_1(data: Mapping[str, Any]) -> str:
+    """The name of the folder in which format 1 stored a trained model."""
     model = data["model"]
     names = ("environment", "environment_settings")
-    known = {**{name: data[name] for name in names}, "trainer": model["trainer"], "settings": model["settings"]}
-    return _hash({**known, "recipes": 1})
+    recipe = {**{name: data[name] for name in names}, "trainer": model["trainer"], "settings": model["settings"]}
+    return _hash({**recipe, "recipes": 1})
 
 
 def _hash(data: Any) -> str:

@@ -1,0 +1,162 @@
+"""wmel.list_parts: the catalogue, and the settings of a part."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from wmel import catalog
+from wmel.api import options as o
+from wmel.api.given import add_cwd_to_path
+from wmel.api.verbs import verb
+from wmel.catalog import CATALOGUE, PRESETS
+from wmel.errors import BadInput, UnknownPart, suggest_name
+from wmel.experiments.keys import ENTRY_SETTINGS
+from wmel.kinds import kind_of
+from wmel.parts import Part, Registry, import_object
+from wmel.reports.terminal import lines_of, table
+from wmel.results import Result
+
+LISTED_PRESETS = "presets"
+KINDS = (*CATALOGUE, LISTED_PRESETS)
+
+Names = Annotated[
+    Any,
+    o.Option(
+        "Kinds of parts (environments, planners, ...) or parts, whose settings are explained; one of your own is "
+        "package.module:object.",
+        is_argument=True,
+    ),
+]
+
+
+@verb
+def list_parts(names: Names = None, *, environment: Any = None) -> Result:
+    """List the parts that can be named, by kind, or explain the settings of some.
+
+    ENVIRONMENT is where the defaults of a trainer are shown. `.entries` has the same as data, by kind or by name.
+    """
+    listed = [names] if isinstance(names, str) else list(names or KINDS)
+    found = {name: _find(name, environment, is_alone=len(listed) == 1) for name in listed}
+    return Result(
+        "; ".join(_answer(name, entry) for name, (entry, _) in found.items()),
+        [{"name": name, **row} for name, (entry, _) in found.items() for row in _rows(entry)],
+        lines=[line for _, lines in found.values() for line in lines],
+        verb="list_parts",
+        prints_rows=True,
+        more={"entries": {name: entry for name, (entry, _) in found.items()}},
+    )
+
+
+def _find(name: str, environment: Any, *, is_alone: bool) -> tuple[Mapping[str, Any], list[str]]:
+    """What a name stands for, as data and as lines."""
+    registries = {part: registry for registry in CATALOGUE.values() for part in registry.parts}
+    if name == LISTED_PRESETS:
+        return PRESETS, _presets_lines()
+    if name in PRESETS and name not in registries:
+        return PRESETS[name], _preset_lines(name)
+    if name in CATALOGUE:
+        return _kind(name, CATALOGUE[name])
+    if name in registries or ":" in name:
+        return _part(name, registries[name] if name in registries else _registry_of(name), environment)
+    known = [*KINDS, *PRESETS, *registries] if is_alone else KINDS
+    words = suggest_name(name, known).partition(" known:")[0]
+    raise UnknownPart(f"no part or kind of part named '{name}';{words} kinds: {', '.join(KINDS)}")
+
+
+def _answer(name: str, entry: Mapping[str, Any]) -> str:
+    """How much there is of it."""
+    if "settings" in entry:
+        return f"{name}: {entry['kind']} with {len(entry['settings'])} settings"
+    return f"{name}: {len(entry)}"
+
+
+def _rows(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a table: an entry, or the settings of a part or a preset."""
+    named = entry.get("settings", entry)
+    return [{"entry": name, "what it is": _row_text(one)} for name, one in named.items()]
+
+
+def _row_text(one: Any) -> str:
+    if isinstance(one, Mapping):
+        return str(one.get("summary") or one.get("meaning") or dict(one))
+    return str(one)
+
+
+def _presets_lines() -> list[str]:
+    rows = table("name", "what it is")
+    for name, preset in PRESETS.items():
+        rows.add_row(name, f"settings of a published run, of {', '.join(preset)}; `wmel list {name}` shows them")
+    return [f"\n{LISTED_PRESETS}", lines_of(rows)]
+
+
+def _preset_lines(name: str) -> list[str]:
+    rows = table("part", "setting", "value")
+    for part, settings in PRESETS[name].items():
+        for setting, value in settings.items():
+            rows.add_row(part, setting, str(value))
+    given = f'--preset {name}, preset = "{name}"'
+    return [f"{name}: preset, settings of a published run where nothing else is given: {given}", lines_of(rows)]
+
+
+def _kind(kind: str, registry: Registry) -> tuple[Mapping[str, Any], list[str]]:
+    entry = {name: {"origin": part.origin, "summary": part.description} for name, part in registry.parts.items()}
+    rows = table("name", "origin", "what it is")
+    for name, part in entry.items():
+        rows.add_row(name, part["origin"], part["summary"])
+    skipped = [f"skipped: {one.origin} offers {one.target} under a built-in's name" for one in registry.refused]
+    return entry, [f"\n{kind}", lines_of(rows), *skipped]
+
+
+def _part(name: str, registry: Registry, environment: Any) -> tuple[Mapping[str, Any], list[str]]:
+    part = registry.parts.get(name) or Part(name, "", "yours")
+    known = {**registry.settings_of(name), **ENTRY_SETTINGS.get(registry.kind, {})}
+    resolved = _resolve_defaults(name, registry, environment)
+    settings = {
+        one.name: {
+            "default": None if one.is_required else _as_typed(resolved.get(one.name, one.default)),
+            "values": one.expected,
+            "meaning": one.meaning.text,
+        }
+        for one in known.values()
+    }
+    lines = [f"{name}: {registry.kind}, {part.description or 'no description'}"]
+    if known:
+        rows = table("setting", "default", "values", "meaning")
+        for setting, one in settings.items():
+            default = "required" if known[setting].is_required else str(one["default"])
+            rows.add_row(setting, default, one["values"], one["meaning"])
+        example = f"--set {registry.kind}.{next(iter(known))}=VALUE"
+        lines += [lines_of(rows), f"set them with {example}, or as keys of its table in a study"]
+    else:
+        lines.append("it takes no settings")
+    return {"kind": registry.kind, "name": name, "settings": settings}, lines
+
+
+def _registry_of(name: str) -> Registry:
+    """The kind that package.module:object is of, by its methods or those of what it builds."""
+    from wmel.testing.kits import what_it_makes
+
+    add_cwd_to_path()
+    kind = kind_of(what_it_makes(import_object(name), name))
+    if kind is None:
+        raise BadInput(f"'{name}' is no part: neither it nor what it builds has the methods of one")
+    return catalog.REGISTRIES[kind]
+
+
+def _resolve_defaults(name: str, registry: Registry, environment: Any) -> dict[str, Any]:
+    """The defaults of a trainer in an environment."""
+    if environment is None or registry is not catalog.TRAINERS:
+        return {}
+    world = catalog.environment(environment) if isinstance(environment, str) else environment
+    return dict(vars(registry.build(name).resolve(world)))
+
+
+def _as_typed(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return value.strip("\n").replace("\n", "/") if isinstance(value, str) else value
+
+
+def as_json(entries: Mapping[str, Any], names: Sequence[str] | None) -> Any:
+    """One document: of a single part its settings, else every entry by its name."""
+    is_part = names is not None and len(names) == 1 and "settings" in entries[names[0]]
+    return entries[names[0]] if is_part and names else dict(entries)

@@ -1,0 +1,184 @@
+"""The first sentence of a run, a sweep, a comparison of runs and readings of ESNR follows from the record."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.tables import table
+from tests.reports.test_esnr_report import reading, record
+from tests.reports.test_over_training_report import training
+from wmel.analysis.compare import paired_deltas
+from wmel.contract.criterion import Stop
+from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
+from wmel.reports.compare_record import comparison_record
+from wmel.reports.compare_report import compare_answer
+from wmel.reports.esnr_report import esnr_answer
+from wmel.reports.over_training_report import answer_words
+from wmel.reports.records import run_record, sweep_record
+from wmel.reports.run_report import run_answer
+from wmel.reports.sweep_report import sweep_answer
+from wmel.schema import Run, SweepPoint
+
+OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=30)
+LIMITED = settings(deadline=None, max_examples=30)
+
+
+def run(won, *, broke=(), returns=None, judged=True, **policy) -> Run:
+    """Episodes that are won or not; those that broke are not."""
+    won = [one and place not in broke for place, one in enumerate(won)]
+    rows = table(
+        success=won,
+        judged=[judged] * len(won),
+        steps=[9] * len(won),
+        first_success_step=[9 if one else -1 for one in won],
+        error=["it broke" if place in broke else "" for place in range(len(won))],
+        **({} if returns is None else {"return": returns}),
+    )
+    return Run(
+        "maze_toy", "cem", "state", {"planner": "cem", "model": "oracle", **policy}, (0,), 50, 0.0, None, None, "task",
+        "distance<=0" if judged else None, Stop.SUCCESS, 1, {}, rows,
+    )  # fmt: skip
+
+
+@LIMITED
+@given(OUTCOMES, st.sets(st.integers(0, 5), max_size=3))
+def test_the_sentence_of_a_run_has_its_rate_its_interval_and_what_broke(won, broke):
+    broke = {one for one in broke if one < len(won)}
+    made = run_record(run(won, broke=broke))
+    answer, success = run_answer(made), made.scorecard.estimates["success_rate"]
+    rate, low, high, episodes = re.search(r"in (\S+) \[(\S+), (\S+)\] of (\d+) episodes?\b", answer).groups()
+    assert (rate, low, high) == tuple(f"{one:.3f}" for one in (success.value, success.low, success.high))
+    assert float(rate) == pytest.approx(sum(row.success for row in made.results) / len(won), abs=5.1e-4)
+    assert int(episodes) == len(won) == made.metadata.episodes
+    assert re.findall(r"(\d+) episodes? broke", answer) == ([str(len(broke))] if broke else [])
+
+
+@LIMITED
+@given(st.lists(st.floats(-1e3, 1e3) | st.just(float("nan")), min_size=1, max_size=8))
+def test_the_sentence_of_a_run_without_a_criterion_has_the_mean_of_whole_episodes(returns):
+    whole = [one for one in returns if not np.isnan(one)]
+    answer = run_answer(run_record(run([False] * len(returns), judged=False, returns=returns)))
+    if not whole:
+        assert "succeeds" not in answer and "returns" not in answer and "no criterion" in answer
+        return
+    mean, episodes = re.search(r"returns (\S+) on average over (\d+) episode", answer).groups()
+    assert float(mean) == pytest.approx(np.mean(whole), abs=0.051) and int(episodes) == len(whole)
+    assert "no criterion of success was given" in answer
+
+
+@LIMITED
+@given(st.data())
+def test_the_sentence_of_a_sweep_names_every_point_with_the_highest_success(data):
+    count, points = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 5))
+    won = data.draw(st.lists(st.lists(st.booleans(), min_size=count, max_size=count), min_size=points, max_size=points))
+    runs = {horizon: run(one, plan_horizon=horizon) for horizon, one in enumerate(won, 1)}
+    made = sweep_record([SweepPoint({"plan_horizon": at}, one) for at, one in runs.items()], epsilon=0.1)
+    answer, rates = sweep_answer(made), {at: sum(one) / count for at, one in enumerate(won, 1)}
+    best, enough = max(rates.values()), made.effective_horizon
+    places = [at for at, rate in rates.items() if rate == best]
+    told = answer.split(";")[0]
+    named = [int(at) for at in re.findall(r"plan_horizon=(\d+)", told)]
+    more = re.search(r"(\d+) more", told)
+    assert named == places[: len(named)] and len(named) + int(more[1] if more else 0) == len(places)
+    assert ("highest" in told) == (best > 0 and len(places) < points)
+    assert (f"{best:.3f} of {count} episode" in told) == (best > 0) != (f"none of {count} episode" in told)
+    assert ("is enough" in answer) == (enough.value is not None)
+    if enough.value is not None:
+        assert f"a plan horizon of {enough.value:.0f} is enough" in answer
+        assert all(rates[longer] - rates[int(enough.value)] <= 0.1 + 1e-9 for longer in rates if longer > enough.value)
+        assert (f"({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" in answer) == (enough.low < enough.high)
+
+
+def compared(a, b):
+    deltas = paired_deltas(a, b)
+    return deltas, compare_answer(comparison_record(deltas, "a", "b", notes=[], bound=None))
+
+
+@LIMITED
+@given(st.data())
+def test_the_sentence_of_a_comparison_counts_every_task_once_and_in_its_direction(data):
+    chances = data.draw(st.lists(st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]), min_size=4, max_size=8))
+    rng, tasks = np.random.default_rng(data.draw(st.integers(0, 99))), len(chances) // 2
+    sides = [{f"task {at}": run(rng.random(30) < chance) for at, chance in enumerate(part)}
+             for part in (chances[:tasks], chances[tasks : 2 * tasks])]  # fmt: skip
+    refused = data.draw(st.integers(0, tasks - 1))
+    sides[1] |= {f"task {at}": run([True] * 30, judged=False) for at in range(refused)}
+    sides[0]["alone"] = run([True])
+    deltas, answer = compared(*sides)
+    shown = [one for one in deltas.tasks if one.is_shown]
+    expected = {
+        "lower": [one for one in shown if one.success.value < 0],
+        "higher": [one for one in shown if one.success.value > 0],
+        "not shown to differ": [one for one in deltas.tasks if one.mid_p_holm is not None and not one.is_shown],
+    }
+    assert answer.endswith("; not compared: 1 only in A" + (f", {refused} refused." if refused else "."))
+    if len(deltas.tasks) > 1:
+        assert f"over {len(deltas.tasks)} tasks" in answer
+        for words, found in expected.items():
+            (count,) = re.findall(rf"(\d+) {words}\b", answer)
+            assert int(count) == len(found)
+            assert not found or f"{words} ({found[0].task}" in answer
+
+
+@LIMITED
+@given(OUTCOMES, st.data())
+def test_the_sentence_of_one_task_has_both_rates_and_the_direction_that_is_shown(a, data):
+    b = data.draw(st.lists(st.booleans(), min_size=len(a), max_size=len(a)) | st.just([not one for one in a]))
+    deltas, answer = compared({"task": run(a)}, {"task": run(b)})
+    (one,) = deltas.tasks
+    assert f"{len(a)} pair" in answer and f"(A {np.mean(a):.3f}, B {np.mean(b):.3f})" in answer
+    assert ("less often" in answer) == (one.is_shown and one.success.value < 0)
+    assert ("more often" in answer) == (one.is_shown and one.success.value > 0)
+    assert ("no difference of success is shown" in answer) == (not one.is_shown)
+
+
+def test_a_difference_that_one_task_shows_may_not_hold_for_two():
+    won, lost = run([True] * 5), run([False] * 5)  # mid-p .03
+    assert "B succeeds less often than A" in compared({"one": won}, {"one": lost})[1]
+    assert "0 lower, 0 higher, 2 not shown" in compared(dict.fromkeys("ab", won), dict.fromkeys("ab", lost))[1]
+
+
+INTERVALS = st.one_of(
+    st.builds(lambda ratio, down, up: (ratio, ratio - down, ratio + up), *[st.floats(0.01, 9)] * 3),
+    st.just((None, None, None, "dead")),
+    st.floats(0.01, 9).map(lambda ratio: (ratio,)),
+)
+COSINES = st.sampled_from([None, (0.8, 0.7, 0.9), (0.1, -0.2, 0.4), (-0.5, -0.8, -0.2), (None, None, None, "dead")])
+POINTS = {None: "was not measured", 0.8: "the way of the truth", 0.1: "not shown to point", -0.5: "against the truth"}
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "oracle"]), INTERVALS, COSINES), min_size=1, max_size=6))
+def test_the_sentence_of_esnr_claims_the_most_signal_only_where_no_interval_overlaps(found):
+    rows = [reading(model, "fog", ratio, cosine) for model, ratio, cosine in found]
+    answer, made = esnr_answer(record(*rows)), record(*rows).readings
+    models = [one for one in made if one.model != "oracle"] or list(made)
+    measured = [one for one in models if one.esnr_per_rollout.low is not None]
+    shown = [one for one in measured if one.esnr_per_rollout.low > 0]
+    assert ("unknown" in answer and "carry" in answer) == (not measured)
+    assert ("No estimator is shown" in answer) == bool(measured and not shown)
+    if not shown:
+        return
+    best = max(shown, key=lambda one: one.esnr_per_rollout.value)
+    others = [one for one in measured if one is not best]
+    close = [one for one in others if one.esnr_per_rollout.high >= best.esnr_per_rollout.low]
+    assert answer.startswith(f"fog through {best.model} carries ")
+    assert ("the most signal" in answer) == bool(others and not close)
+    assert ("not told apart from" in answer) == bool(close)
+    assert f"(ESNR {best.esnr_per_rollout.value:.3g} [" in answer
+    cosine = None if best.alignment is None else best.alignment.cosine.value
+    assert ("is unknown (dead)" if best.alignment and cosine is None else POINTS[cosine]) in answer
+
+
+@LIMITED
+@given(st.lists(st.lists(st.none() | st.sampled_from([0, 1, 4, 9]), min_size=7, max_size=7), min_size=1, max_size=4))
+def test_the_sentence_of_trainings_counts_the_u_shapes_and_those_that_cannot_be_told(ratios):
+    runs = [training(f"seed{seed}", one) for seed, one in enumerate(ratios)]
+    shapes = [u_shape(one.curve("fog")).shape for one in runs]
+    (shown, count), unknown = re.search(r"in (\d+) of (\d+) runs?", answer_words(runs)).groups(), "too few checkpoints"
+    assert (int(shown), int(count)) == (shapes.count(CurveShape.U), len(runs))
+    few = re.search(rf"\((\d+) with {unknown}", answer_words(runs))
+    assert int(few[1] if few else 0) == shapes.count(CurveShape.TOO_FEW)
