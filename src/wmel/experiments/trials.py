@@ -28,7 +28,7 @@ def try_environment(world: Any, perturbation: Any, criterion: Criterion | None, 
 
     space = world.spec.actions
     zeros = np.zeros((1, space.width), space.dtype)
-    actions = zeros if isinstance(space, Finite) else space.suggest_name(zeros)
+    actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
     states = attempt("reset", seeds, rows="states")
     observations = attempt("observe", states, rows="observations")
     attempt("goals", states, rows="goals")
