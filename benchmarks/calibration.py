@@ -104,7 +104,7 @@ def strict_made(n: int) -> dict[Label, np.ndarray]:
 
 
 def paper_made(n: int) -> dict[Label, np.ndarray]:
-    """The same by the documents' rule."""
+    """The same by the rule of the CPG paper."""
     s_o, _, s_l, _ = _counts(n)
     low, high = agresti_caffo(*_counts(n))
     undecided = (low <= 0) & (high >= 0)
@@ -159,11 +159,17 @@ def page(sizes: tuple[int, ...]) -> str:
 def _introduction() -> list[str]:
     return [
         "# Calibration",
-        "Exact enumeration over all outcomes of n episodes per arm, worst case over a grid of rates: hundredths from 0",
-        "to 1, both included. Pairs: the probability that only the oracle succeeds, and that only the model does, from",
-        f"{len(DISCORDANT)} values between {DISCORDANT[0]:g} and {DISCORDANT[-1]:g} each, and exactly {DELTA:g} apart.",
-        "All is said of these n and these grids. Written by `make calibration`; CI fails where a number leaves its",
-        "bound, which is the worst of its column rounded outward (`tests/end_to_end/test_calibration.py`).",
+        "",
+        "After this page you know how often the intervals cover the truth, and how often the verdicts claim something",
+        "false.",
+        "",
+        "The numbers are exact: all outcomes of n episodes per arm are enumerated, and the worst case over a grid of",
+        "rates is shown: hundredths from 0 to 1, both included. For pairs, the probability that only the oracle",
+        "succeeds and the probability that only the model does",
+        f"take {len(DISCORDANT)} values between {DISCORDANT[0]:g} and {DISCORDANT[-1]:g} each, and values exactly",
+        f"{DELTA:g} apart.",
+        "They hold for these n and these grids. The page is written by `make calibration`; CI fails where a number",
+        "exceeds its bound, which is the worst of its column rounded outward (`tests/end_to_end/test_calibration.py`).",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The documents' figures beside ours: from the committed results of studies/paper, writes docs/reproduction.md."""
+"""Published figures beside ours: from the committed results of studies/paper, writes docs/reproduction.md."""
 
 import re
 import subprocess
@@ -18,35 +18,42 @@ from wmel.training.checkpoints import read_card
 
 RESULTS, STORES, RUNS = Path("results"), Path("runs/paper"), Path("runs/reproduction")
 PAGE = Path("docs/reproduction.md")
-WORDS = """# Reproduction: the documents' figures beside ours
+WORDS = """# Reproduction: published figures beside ours
+
+After this page you know which published figures `wmel` reproduces. Published are those of the CPG paper (acrobot from
+the fixed start under random shooting, and under CEM with plans of 15 steps, also with dropped actions; cartpole from
+the fixed start) and of the wmel 0.18 repository (all others); see [sources](sources.md). [Findings](findings.md)
+discusses what differs.
 
 Every row is an arm of a study in `studies/paper/`, whose results are in `results/`. Rates must agree in distribution:
-planner noise belongs to the episode here and to the run there, so no sequence is the same. "Difference" is ours less
-theirs with the 95% score interval of Miettinen and Nurminen; "could see" is the smallest difference from the documents'
-rate, towards .5, that these numbers of episodes show with a probability of 80%, by exact enumeration. Episodes take at
-most 500 steps and stop at the first success, as there. Arms called mlp are MLPs (64-64, absolute next observation)
-fitted to random actions and retrained for each seed; 20,000 transitions unless said. Arms called td1 and td5 are the
-TD-MPC2 checkpoints of `models/`, sizes 1 and 5 (cartpole's size 1: three training seeds), decoded at every step, as
-there. `make reproduction` runs what is missing of the studies (some three hours on two cores, two of them for TD-MPC2)
-and writes `results/` and this page.
+planner noise belongs to the episode here and to the run there, so no sequence is the same. "Difference" is our rate
+less the published one, with the 95% score interval of Miettinen and Nurminen; "could see" is the smallest difference
+from the published rate, towards .5, that these numbers of episodes show with a probability of 80%, by exact
+enumeration. Episodes take at most 500 steps and stop at the first success, as published. Arms called mlp are MLPs
+(64-64, absolute next observation) fitted to 20,000 random transitions unless the name has another number, and
+retrained for each seed. Arms called td1 and td5 are the TD-MPC2 checkpoints of `models/`, sizes 1 and 5 (cartpole's
+size 1: three training seeds), decoded at every step, as published. `make reproduction` runs what is missing of the
+studies (about three hours on two cores, two of them for TD-MPC2) and writes `results/` and this page.
 """
 TABLE = """
-| study | setting | arm | documents | here | difference | could see | agree |
+| study | setting | arm | published | here | difference | could see | agree |
 |---|---|---|---|---|---|---|---|
 """
 NOTES = """
-The data of the documents' cartpole and reacher MLPs are not stated. For cartpole they give a range, 0 to 2 of 30, for
-the MLP; its lower end is in the table. Reacher under perturbation and the exploration sweep are questions the documents
-leave open, with no figure of theirs to compare with: see `results/reacher-perturbed` and `results/exploration`.
+In the CPG paper the cartpole MLPs are fitted to data of its TD-MPC2, ours to random actions; the data of the reacher
+MLPs are not stated. For cartpole the published MLPs succeed in 0 to 2 of 30; the table has the lower end. Reacher
+under perturbation and the exploration sweep are questions that the CPG paper leaves open, without a published figure:
+see `results/reacher-perturbed` and `results/exploration`.
 
-TD-MPC2: a rate of a learned model is one of that training, and theirs (1 million steps on cartpole, .5 or 2 million on
-acrobot by their own accounts) are not ours. On acrobot all rows agree but two: with plans of a single step theirs
-succeeds in .887 and ours never, with plans of 30 theirs never and ours in 4 of 150. On cartpole none agrees: ours
-succeed more often than theirs, and more often than the oracle, at both sizes (findings 21).
+TD-MPC2: the rate of a learned model belongs to one training, and the published trainings (1 million steps on
+cartpole, .5 or 2 million on acrobot by two accounts) are not ours. On acrobot all rows agree but two: with plans of a
+single step the published model succeeds in .887 and ours never, with plans of 30 theirs never and ours in 4 of 150.
+On cartpole none agrees: ours succeed more often than the published ones, and more often than the oracle, at both
+sizes ([findings 21](findings.md)).
 """
 COVERAGE_WORDS = """
-Uprightness of visited states, acrobot from the fixed start (the documents' oracle executes one action of each plan,
-ours the whole plan, as in the gap itself):
+Uprightness of visited states, acrobot from the fixed start (the oracle of the CPG paper executes one action of each
+plan, ours the whole plan, as in the gap itself):
 """
 ERROR_WORDS = """
 Held-out errors of the acrobot models (fixed start), mean over three retrained seeds:
@@ -57,7 +64,7 @@ RANDOM_SHOOTING, CEM = "random-shooting-15-50", "cem-15"
 
 @dataclass(frozen=True)
 class Row:
-    """An arm of a study, and the documents' count."""
+    """An arm of a study, and the published count."""
 
     study: str
     setting: str
@@ -68,7 +75,7 @@ class Row:
 
 HORIZONS = {1: 150, 5: 150, 10: 150, 15: 132, 20: 134, 30: 30}
 DROPS, NOISES = {0: 44, 1: 45, 5: 41}, {"0": 44, "0.01": 44, "0.05": 42, "0.1": 40}
-TD1, TD5 = "td1[rollout=decoded]", "td5[rollout=decoded]"  # as the documents imagined
+TD1, TD5 = "td1[rollout=decoded]", "td5[rollout=decoded]"  # as published
 TDMPC2_HORIZONS, TDMPC2_NOISES = {1: 133, 5: 0, 10: 0, 15: 0, 20: 0, 30: 0}, {"0": 0, "0.01": 0, "0.05": 1, "0.1": 0}
 PLACES = [(init, planner) for init in ("fixed", "task") for planner in (RANDOM_SHOOTING, CEM)]
 TDMPC2_CARTPOLE = {
@@ -122,7 +129,7 @@ ROWS = [
     Row("maze", "maze_toy/random-shooting-20-200", "oracle", 1000, 1000),
     Row("maze", "maze_toy/random-shooting-30-200", "oracle", 1000, 1000),
 ]
-ERRORS = {200: 0.0651, 2000: 0.0233, 20000: 0.0004}  # of the documents' acrobot models, held out by transition
+ERRORS = {200: 0.0651, 2000: 0.0233, 20000: 0.0004}  # of the acrobot models of the CPG paper, held out by transition
 TRAINING = "wmel train mlp --env dmc_acrobot --init fixed --transitions 2000 --output runs/reproduction/acrobot-2000"
 GAP = (
     "wmel cpg --env dmc_acrobot --init fixed --model runs/reproduction/acrobot-2000 --episodes 10 "
@@ -185,10 +192,10 @@ def line(row: Row, record: StudyRecord) -> str:
 
 
 def held_out_errors() -> str:
-    """Acrobot: the error the documents report, and the open-loop error they do not."""
+    """Acrobot: the error that the CPG paper reports, and the open-loop error that it does not."""
     cards = [read_card(path.parent) for path in (STORES / "acrobot-pooled" / "models").glob("*/card.json")]
     rows = [
-        "| transitions | documents, one step (mse) | here, one step (mse) | here, after 15 steps (rms) |",
+        "| transitions | CPG paper, one step (mse) | here, one step (mse) | here, after 15 steps (rms) |",
         "|---|---|---|---|",
     ]
     for transitions, theirs in ERRORS.items():
@@ -206,24 +213,24 @@ def coverage() -> str:
             subprocess.run([sys.executable, "-m", *command.split(), "--quiet"], check=True)
     record = read_record(RUNS / "acrobot-gap" / "cpg.json")
     assert isinstance(record, CPGRecord)
-    rows = ["| states | documents: n, mean, max, above 1.0, above 1.5 | here |", "|---|---|---|"]
+    rows = ["| states | CPG paper: n, mean, max, above 1.0, above 1.5 | here |", "|---|---|---|"]
     theirs = {"acrobot-2000's data": "2,000, -.503, .865, 0%, 0%", "oracle": "846, .161, 1.866, 20.2%, 12.2%"}
-    for name, said in theirs.items():
+    for name, published in theirs.items():
         one = record.coverage[name]
         assert one is not None
         ours = f"{one.states:,}, {one.mean:.3f}, {one.most:.3f}, {one.above_half:.1%}, {one.above_three_quarters:.1%}"
-        rows.append(f"| {name} | {said} | {ours} |")
+        rows.append(f"| {name} | {published} | {ours} |")
     return "\n".join(rows)
 
 
 def maze(record: StudyRecord) -> str:
-    """The documents' learned maze: the same success as the table, for more time per decision."""
+    """The learned maze of the wmel 0.18 repository: the same success as the table, for more time per decision."""
     (at_20,) = [one for one in record.comparisons if one.name in names(AT_20)]
     fast, slow = (at_20.scorecards[arm].average_planning_latency_ms or 0 for arm in ("oracle", "mlp"))
     learned = at_20.scorecards["mlp"]
     return (
         f"\nMaze, random shooting 200x20: the MLP succeeds in {learned.success_rate:.3f} of {learned.episodes} "
-        f"episodes (documents: 1); a decision takes {slow / fast:.1f} times as long as with the table (documents: 66)."
+        f"episodes (published: 1); a decision takes {slow / fast:.1f} times as long as with the table (published: 66)."
     )
 
 

@@ -10,7 +10,7 @@ from typer.main import get_command
 from tests.end_to_end.pages import PAGES, ROOT, PageRun, blocks_of, commands_not_run, lines_missing
 from wmel.cli.main import VERBS, app_for
 
-QUICK = ("bring-your-own-model", "bring-your-own-environment", "read-a-verdict")  # seconds each
+QUICK = ("adding-a-part", "bring-your-own-model", "bring-your-own-environment", "read-a-verdict")  # seconds each
 RUNNABLE = [page for page in PAGES if any(block.language in ("bash", "python") for block in blocks_of(page))]
 NAMING = [
     *PAGES,
@@ -56,6 +56,14 @@ def test_commands_too_long_to_run_are_accepted_by_the_command_line(page):
 def test_every_link_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", ["architecture", "adding-a-part"])
+def test_every_file_that_is_named_exists(page):
+    """Rows of `git diff --stat` name files of branches that were deleted."""
+    text = "\n".join(line for line in (ROOT / "docs" / f"{page}.md").read_text().splitlines() if " + |" not in line)
+    for name in re.findall(r"`([\w/]+/[\w/]+\.py)`", text):
+        assert (ROOT / name).exists() or (ROOT / "src" / "wmel" / name).exists(), name
 
 
 def test_a_line_that_is_shown_and_not_printed_is_found():
