@@ -151,7 +151,7 @@ def test_what_cannot_be_compiled_is_refused():
         CompiledLayers.of([layer(3, 8, "gelu", False)])
     with pytest.raises(BadInput, match="a multiple of 8"):
         CompiledLayers.of([layer(3, 12, "simplex", False)])
-    with pytest.raises(BadInput, match="there must be a layer"):
+    with pytest.raises(BadInput, match="at least one layer is required"):
         CompiledLayers.of([])
     with pytest.raises(BadInput, match="needs inputs and outputs"):
         CompiledLayers.of([replace(layer(3, 8, "relu", False), weight=np.zeros((8, 0), np.float32))])
