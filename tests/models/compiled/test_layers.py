@@ -155,7 +155,7 @@ def test_what_cannot_be_compiled_is_refused():
         CompiledLayers.of([])
     with pytest.raises(BadInput, match="requires inputs and outputs"):
         CompiledLayers.of([replace(layer(3, 8, "relu", False), weight=np.zeros((8, 0), np.float32))])
-    with pytest.raises(BadInput, match="a layer after 8 outputs must take as many, got 9"):
+    with pytest.raises(BadInput, match="a layer after 8 outputs must have as many inputs, got 9"):
         CompiledLayers.of([layer(3, 8, "relu", False), layer(9, 2, "relu", False)])
 
 
