@@ -54,7 +54,15 @@ def test_the_demo_ends_with_two_decided_verdicts_and_a_page_to_open(tmp_path):
     """Its recipe as it stands in the Makefile, with this interpreter in place of the one that it would install."""
     (tmp_path / "wmel").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m wmel "$@"\n')
     (tmp_path / "wmel").chmod(0o755)
-    command = ["make", "--no-print-directory", "-o", ".venv/demo.stamp", "demo", f"BIN={tmp_path}", f"RUNS={tmp_path / 'runs'}"]
+    command = [
+        "make",
+        "--no-print-directory",
+        "-o",
+        ".venv/demo.stamp",
+        "demo",
+        f"BIN={tmp_path}",
+        f"RUNS={tmp_path / 'runs'}",
+    ]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout
