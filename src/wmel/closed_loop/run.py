@@ -53,7 +53,7 @@ def run_episodes(
     Args:
         criterion: The success criterion; None: that of the environment. Without either, no episode is judged and every
             episode runs to its end.
-        timed_decisions: Decisions to time for latency: at least this many if the run has them, and fewer than twice as many.
+        timed_decisions: How many decisions to time: at least this many if there are as many, and below twice that.
         progress: Called with the newly finished part of the work, in episodes; it may be a fraction.
         record: Receives every step.
     """
