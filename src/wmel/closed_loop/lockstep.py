@@ -54,10 +54,8 @@ class Lockstep:
         self.before: dict[str, Array] | None = None  # the memory at the start of this step
         self.last_action = np.zeros((count, actions.width), actions.dtype)
         self.queue = np.zeros((count, 1, actions.width), actions.dtype)
-        self.length, self.position = (
-            np.zeros(count, np.int64),
-            np.zeros(count, np.int64),
-        )  # of the queue; its next action
+        self.length = np.zeros(count, np.int64)  # of the queue
+        self.position = np.zeros(count, np.int64)  # of the next action in the queue
         self.streak = np.zeros(count, np.int64)  # consecutive steps in which the criterion holds
         self.perturbed_at = schedule_perturbations(rules.disturbance, seeds, rules.max_steps)
         self.carried: dict[str, np.ndarray] = {}
