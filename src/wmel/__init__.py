@@ -1,12 +1,12 @@
 """wmel: may we plan with this world model?
 
-The public names below are imported when first used, so that `import wmel` stays light.
+The public names are imported when they are first used, so that `import wmel` is fast.
 """
 
 import importlib
 from typing import Any
 
-_HOMES = {
+_MODULES = {
     "BenchmarkRunner": "wmel.closed_loop.run",
     "Box": "wmel.contract.environment",
     "CEM": "wmel.planners.cem",
@@ -57,7 +57,7 @@ _HOMES = {
     "write_record": "wmel.reports.records",
 }
 
-VERBS = {  # every verb of the command line, by the same name
+VERBS = {  # the verbs of the command line, with the same names
     "run": "wmel.api.run",
     "sweep": "wmel.api.sweep",
     "cpg": "wmel.api.cpg",
@@ -78,21 +78,21 @@ VERBS = {  # every verb of the command line, by the same name
     "list_parts": "wmel.api.list_parts",
     "doctor": "wmel.api.doctor",
 }
-_HOMES |= VERBS
-_OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # names that differ from those at home
+_MODULES |= VERBS
+_OTHER_NAMES = {"esnr_of": ("wmel.diagnostics.esnr.measure", "esnr")}  # public name -> module, name there
 
-__all__ = ["__version__", *_HOMES, *_OTHER_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["__version__", *_MODULES, *_OTHER_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("wmel.machine").wmel_version()
     if name in _OTHER_NAMES:
-        home, there = _OTHER_NAMES[name]
-        return getattr(importlib.import_module(home), there)
-    if name not in _HOMES:
+        module, attribute = _OTHER_NAMES[name]
+        return getattr(importlib.import_module(module), attribute)
+    if name not in _MODULES:
         raise AttributeError(f"module 'wmel' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

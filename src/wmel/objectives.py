@@ -1,4 +1,4 @@
-"""Objectives, which planners minimise: a cost of each imagined step, and a reduction of the costs to one number."""
+"""Objectives that planners minimise: a cost of each imagined step, and a reduction of the costs to one number."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class GoalDistance:
     def costs(self, observations: Array, actions: Array, goals: Array) -> Array:
         ahead = observations[:, 1:]
         distance = abs(ahead[:, :, 0] - goals[:, None, 0])
-        for axis in range(1, goals.shape[1]):  # by coordinate: numpy sums a short last axis slowly
+        for axis in range(1, goals.shape[1]):  # by axis: numpy sums a short last axis slowly
             distance += abs(ahead[:, :, axis] - goals[:, None, axis])
         return distance
 
@@ -51,7 +51,7 @@ class Upright:
 
 @dataclass(frozen=True)
 class SmoothUpright:
-    """The distance from upright as a share of the range, 0 to 1."""
+    """The distance from upright as a share of its range, in [0, 1]."""
 
     cosines: tuple[int, ...]
     reduction: Reduction = field(default_factory=DiscountedSum)
@@ -65,7 +65,7 @@ class SmoothUpright:
 
 
 def upright(environment: Environment, action_weight: ActionWeight = 0.0) -> Upright:
-    """The objective of acrobot and cartpole in the CPG paper: the highest point of the plan, where it is cut."""
+    """The objective of acrobot and cartpole in the CPG paper. The plan is cut at its highest point."""
     return Upright(_cosines(environment), action_weight=action_weight)
 
 
@@ -99,7 +99,7 @@ class TargetDistance:
 
 
 def target_distance(environment: Environment, action_weight: ActionWeight = 0.0) -> TargetDistance:
-    """The objective of reacher in the wmel 0.18 repository: the closest point of the plan, where it is cut."""
+    """The objective of reacher in the wmel 0.18 repository. The plan is cut at its closest point."""
     to_target = tuple(k for k, name in enumerate(environment.spec.observation) if name.startswith("to_target"))
     if not to_target:
         raise BadInput(f"{environment.spec.name} observes no vector to a target")

@@ -1,4 +1,4 @@
-"""What verbs return: results that print in a few lines, show themselves in a notebook, and become tables and files."""
+"""Results of verbs. They print a summary, display in notebooks, convert to tables and save to files."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from wmel.reports.terminal import render_terminal
 from wmel.reports.words import stamp_words
 
 Texts = Sequence[Mapping[str, str]]
-LINES = 12  # of a summary that are printed
+SUMMARY_LINES = 12  # the rows of a summary that are printed
 SUMMARY = "summary.md"
 RENDERERS = {".md": "markdown:render_markdown", ".html": "html:render_html"}  # of wmel.reports
 LATEX = str.maketrans(
@@ -25,8 +25,8 @@ LATEX = str.maketrans(
 )
 
 
-class Lazy:
-    """A field that is computed when it is first read, where it was given as a function."""
+class LazyField:
+    """A field that may be set to a function, which is called when the field is first read."""
 
     def __init__(self, default: Any = None):
         self.default = default
@@ -47,8 +47,8 @@ class Lazy:
 
 
 @dataclass(eq=False)
-class Later:
-    """A value of `more` that is computed when it is first read."""
+class LazyValue:
+    """A value of `Result.more` that is computed when it is first read."""
 
     compute: Callable[[], Any]
 
@@ -59,38 +59,38 @@ class Later:
 
 @dataclass(eq=False)
 class Result:
-    """One result; `record` is what is stored of it."""
+    """The result of a verb. Its record is the stored form."""
 
-    answer: Any = Lazy("")  # in one sentence
-    rows: Any = Lazy(())  # the summary, one mapping per line
-    record: Any = Lazy(None)
-    lines: Any = Lazy(())  # for a terminal
+    answer: Any = LazyField("")  # one sentence
+    rows: Any = LazyField(())  # the summary, one mapping per row
+    record: Any = LazyField(None)
+    lines: Any = LazyField(())  # the output in a terminal
     exit_code: int = 0
-    verb: str = ""  # whose result it is
-    folder: Path | None = None  # where its rows are stored
+    verb: str = ""  # the verb that returned it
+    folder: Path | None = None  # of the stored rows
     store: Any = None
-    files: Mapping[str, Path] = field(default_factory=dict)  # what was written
+    files: Mapping[str, Path] = field(default_factory=dict)  # the written files
     failures: Sequence[str] = ()
-    draw: Callable[[], Any] | None = None  # its figure, by plotly
-    intervals: Any = Lazy(None)  # `Intervals` that are drawn instead of those of the rows
-    curves: Any = Lazy(None)  # `Curves` that are drawn where there are no intervals
-    document: Callable[[], Document] | None = None  # its report; None: the answer and the rows
-    write: Callable[[Path], object] | None = None  # what is saved in a folder, instead of the record alone
-    recorded: Callable[[], Any] | None = None  # tables of episodes and their columns, where no store holds them
-    prints_rows: bool = False  # as JSON, instead of its record
-    more: Mapping[str, Any] = field(default_factory=dict)  # what is particular to a verb
+    draw: Callable[[], Any] | None = None  # returns the plotly figure
+    intervals: Any = LazyField(None)  # the `Intervals` of the figure, instead of those of the rows
+    curves: Any = LazyField(None)  # the `Curves` of the figure, if there are no intervals
+    document: Callable[[], Document] | None = None  # returns the report; None: the answer and the rows
+    write: Callable[[Path], object] | None = None  # saves more than the record in a folder
+    recorded: Callable[[], Any] | None = None  # returns tables of episodes with extra columns, if there is no store
+    prints_rows: bool = False  # the JSON is that of the rows, instead of the record
+    more: Mapping[str, Any] = field(default_factory=dict)  # attributes of a single verb
 
     def __getattr__(self, name: str) -> Any:
         more = self.__dict__.get("more", {})
         if name in more:
-            return more[name].value if isinstance(more[name], Later) else more[name]
-        raise AttributeError(f"this result has no '{name}'; it has {', '.join(more) or 'nothing of its own'}")
+            return more[name].value if isinstance(more[name], LazyValue) else more[name]
+        raise AttributeError(f"this result has no '{name}'; it has {', '.join(more) or 'no further attributes'}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.more]
 
     def __repr__(self) -> str:
-        return "\n".join([self.answer, *_text_table(self.shown_rows[:LINES])])
+        return "\n".join([self.answer, *_text_table(self.formatted_rows[:SUMMARY_LINES])])
 
     def __str__(self) -> str:
         lines = self.lines or ([] if self.document is None else render_terminal(self.document()))
@@ -99,17 +99,17 @@ class Result:
     def _repr_html_(self) -> str:
         from wmel.reports.small_svg import drawing
 
-        drawn = drawing(self.rows, self.intervals, self.curves)
-        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.shown_rows)}{drawn}"
+        figure = drawing(self.rows, self.intervals, self.curves)
+        return f"<p><strong>{escape(self.answer)}</strong></p>{_html_table(self.formatted_rows)}{figure}"
 
     @property
-    def shown_rows(self) -> list[dict[str, str]]:
-        """The summary as texts: an undefined number is n/a, a swept value that is none is none."""
+    def formatted_rows(self) -> list[dict[str, str]]:
+        """The summary as text. An undefined number is n/a, and a swept value of None is none."""
         from wmel.reports.study_rows import shown_labels
 
         labels = [] if self.record is None else shown_labels(self.record)
         swept = labels if len(labels) == len(self.rows) else [{} for _ in self.rows]
-        texts = ({name: _shown(value) for name, value in row.items()} for row in self.rows)
+        texts = ({name: _format_value(value) for name, value in row.items()} for row in self.rows)
         return [{**row, **own} for row, own in zip(texts, swept, strict=True)]
 
     @property
@@ -120,28 +120,27 @@ class Result:
         return pl.DataFrame([dict(row) for row in self.rows], infer_schema_length=None)
 
     def to_polars(self) -> Any:
-        """One row per episode, where there are episodes; else the summary."""
-        found = self._rows_of_episodes
-        return self.table if found is None else found
+        """One row per episode as a polars table, or the summary if there are no episodes."""
+        return self.table if self._episode_rows is None else self._episode_rows
 
     @property
     def episodes(self) -> Any:
-        """One row per episode, as a polars table; there is no such attribute where no episode was run."""
-        if self._rows_of_episodes is None:
+        """One row per episode, as a polars table. Raises AttributeError if no episode was run."""
+        if self._episode_rows is None:
             raise AttributeError("no episode was run")
-        return self._rows_of_episodes
+        return self._episode_rows
 
     @cached_property
-    def _rows_of_episodes(self) -> Any:
+    def _episode_rows(self) -> Any:
         if self.store is None:
-            return None if self.recorded is None else _episodes_of(self.recorded())
+            return None if self.recorded is None else _concatenate_episodes(self.recorded())
         from wmel.experiments.load import study_tables
 
         found = study_tables(self.store).episodes
         return None if found.is_empty() else found
 
     def to_pandas(self) -> Any:
-        """The same as a pandas table."""
+        """The table of `to_polars` as a pandas table."""
         with requires_package("pandas", "to_pandas() needs pandas: install wmel[pandas]"):
             import pandas as pd  # pyright: ignore[reportMissingImports]
 
@@ -151,49 +150,49 @@ class Result:
         """The summary as a LaTeX table (booktabs)."""
         names = list(self.rows[0]) if self.rows else []
         head = " & ".join(map(_latex, names))
-        body = [" & ".join(_latex(row[name]) for name in names) + r" \\" for row in self.shown_rows]
+        body = [" & ".join(_latex(row[name]) for name in names) + r" \\" for row in self.formatted_rows]
         lines = [rf"\begin{{tabular}}{{{'l' * len(names)}}}", r"\toprule", head + r" \\", r"\midrule", *body]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def to_json(self) -> str:
-        """The record as JSON, or the summary."""
+        """The record as JSON, or the summary if there is no record."""
         if not self.prints_rows and self.record is not None:
             return self.record.model_dump_json(by_alias=True, indent=1)
         return json.dumps([dict(row) for row in self.rows], indent=1)
 
     def plot(self) -> Any:
-        """The figure, by plotly."""
+        """The figure, as a plotly figure."""
         if self.draw is not None:
             return self.draw()
         intervals: Any = self.intervals
         curves: Any = self.curves
         if intervals is None and curves is None:
-            raise BadInput(f"there is no figure of this result: {self.answer}")
+            raise BadInput(f"this result has no figure: {self.answer}")
         if intervals is not None:
             return figure_of("figures:intervals_figure", intervals)()
         return figure_of("figures:curves_figure", curves)()
 
     def report(self, path: Path | str) -> Path:
-        """Write a page (.html) or its text (.md)."""
+        """Writes the report as HTML (.html) or Markdown (.md)."""
         path = Path(path)
         check_writable(path)
         if path.suffix not in RENDERERS:
             raise BadInput(f"a report is .html or .md, got {path.name!r}")
-        write_atomically(path, self._rendered(path.suffix))
+        write_atomically(path, self._render(path.suffix))
         return path
 
     def to_markdown(self) -> str:
         """The report as Markdown."""
-        return self._rendered(".md")
+        return self._render(".md")
 
-    def _rendered(self, suffix: str) -> str:
+    def _render(self, suffix: str) -> str:
         render = import_object(f"wmel.reports.{RENDERERS[suffix]}")
-        return render(self.document() if self.document is not None else _document(self))
+        return render(self.document() if self.document is not None else _default_document(self))
 
     def save(self, folder: Path | str) -> Path:
-        """Write rows, record and summary, from which `wmel.load` makes this result again.
+        """Writes rows, record and summary to a folder that `wmel.load` can read.
 
-        A folder that holds another result is refused.
+        Raises BadInput for a folder with another result.
         """
         from wmel.reports.any_record import FILES
         from wmel.reports.records import write_record
@@ -201,7 +200,7 @@ class Result:
         folder = Path(folder)
         check_writable(folder / SUMMARY)
         if self.store is None or getattr(self.store, "folder", None) != folder:
-            _refuse_another(folder, self)
+            _check_same_result(folder, self)
             if self.store is not None:
                 from wmel.experiments.folder_store import FolderStore
 
@@ -210,12 +209,12 @@ class Result:
             self.write(folder)
         elif self.record is not None:
             write_record(folder / FILES[self.record.kind], self.record)
-        write_atomically(folder / SUMMARY, import_object(f"wmel.reports.{RENDERERS['.md']}")(_document(self)))
+        write_atomically(folder / SUMMARY, import_object(f"wmel.reports.{RENDERERS['.md']}")(_default_document(self)))
         return folder
 
 
-def _refuse_another(folder: Path, result: Result) -> None:
-    """Refuse a folder that holds a result other than this one."""
+def _check_same_result(folder: Path, result: Result) -> None:
+    """Raises BadInput if a folder holds another result."""
     from wmel.experiments.store import MANIFEST
     from wmel.reports.any_record import FILES
     from wmel.reports.entries import same_record
@@ -224,15 +223,15 @@ def _refuse_another(folder: Path, result: Result) -> None:
     found = [name for name in (MANIFEST, *FILES.values()) if (folder / name).exists()]
     for name in found:
         if name == MANIFEST:
-            same = result.store is not None  # the rows are compared where they are copied
+            same = result.store is not None  # copy_rows compares the rows
         else:
             same = result.record is not None and same_record(read_record(folder / name), result.record)
         if not same:
             raise BadInput(f"{folder} holds another result ({name}): give another folder")
 
 
-def _episodes_of(parts: Sequence[tuple[Any, Mapping[str, Any]]]) -> Any:
-    """Tables of episodes as one polars table, each with columns that hold one value."""
+def _concatenate_episodes(parts: Sequence[tuple[Any, Mapping[str, Any]]]) -> Any:
+    """Tables of episodes as one polars table. Each has extra columns with one value."""
     import polars as pl
 
     from wmel.experiments.tables import to_frame
@@ -242,7 +241,7 @@ def _episodes_of(parts: Sequence[tuple[Any, Mapping[str, Any]]]) -> Any:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "n/a"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
@@ -265,13 +264,13 @@ def _html_table(rows: Texts) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _document(result: Result) -> Document:
-    """The report of a result that has none of its own: its answer, rows and figure."""
+def _default_document(result: Result) -> Document:
+    """The default report of a result: its answer, rows and figure."""
     names = list(result.rows[0]) if result.rows else []
-    rows = tuple(tuple(TableCell(row[name]) for name in names) for row in result.shown_rows)
+    rows = tuple(tuple(TableCell(row[name]) for name in names) for row in result.formatted_rows)
     table = Table("Results", tuple(TableColumn(name, False) for name in names), rows)
-    is_drawn = any(one is not None for one in (result.draw, result.curves, result.intervals))
-    figures = [Figure("figure", result.answer, result.plot)] if is_drawn else []
+    has_figure = any(one is not None for one in (result.draw, result.curves, result.intervals))
+    figures = [Figure("figure", result.answer, result.plot)] if has_figure else []
     stamp = "" if result.record is None else stamp_words(result.record)
     return Document("wmel", result.answer, sections=[Section("Results", [table, *figures])], stamp=stamp)
 

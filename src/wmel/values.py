@@ -102,9 +102,7 @@ def _parse_one(kind: Any, text: str) -> Any:
     if kind is type(None):
         return None if text.lower() == NONE else INVALID
     if kind is bool:
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
-            text.lower(), INVALID
-        )
+        return _BOOLEANS.get(text.lower(), INVALID)
     if kind in (int, float):
         return _parse_number(kind, text)
     if origin is typing.Literal:

@@ -25,7 +25,7 @@ def test_a_single_horizon_is_its_own_set():
 
 
 def test_unequal_outcomes_are_refused():
-    with pytest.raises(BadInput, match="as many outcomes"):
+    with pytest.raises(BadInput, match="outcomes of the same seeds"):
         horizon_set([5, 10], [np.ones(3, bool), np.ones(4, bool)], 0.01)
 
 
@@ -38,7 +38,7 @@ def test_unequal_outcomes_are_refused():
         ([5, 10], (3, 4), -0.1, "epsilon must lie in"),
         ([5, 10], (3, 4), float("nan"), "epsilon must lie in"),
         ([5, 10], (3, 4), "x", "epsilon must lie in"),
-        ([], (), 0.01, "as many outcomes"),
+        ([], (), 0.01, "outcomes of the same seeds"),
     ],
 )
 def test_sweeps_that_make_no_set_are_refused(horizons, counts, epsilon, words):

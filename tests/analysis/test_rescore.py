@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 from tests.analysis.tables import table
 from tests.closed_loop.worlds import Countdown, Scripted
 from wmel import BenchmarkRunner, catalog
-from wmel.analysis.rescore import rescored
+from wmel.analysis.rescore import rescore
 from wmel.contract.criterion import Criterion, Stop, is_met, is_success
 from wmel.contract.policy import Decision
 from wmel.errors import BadInput
@@ -51,7 +51,7 @@ def struck(balance):
 
 
 def again(run, criterion):
-    return rescored(run.table, Criterion.parse(criterion), horizon=run.horizon, stop=run.stop)
+    return rescore(run.table, Criterion.parse(criterion), horizon=run.horizon, stop=run.stop)
 
 
 def assert_same_rows(one, other):
@@ -97,7 +97,7 @@ def test_a_looser_criterion_is_known_where_episodes_stopped_at_a_stricter_one(ba
 def test_what_episodes_that_stopped_early_do_not_establish_is_refused(balance, stricter):
     stopped = balance("reward<=0.85", stop="success")
     early = int((stopped.table["steps"] < HORIZON).sum())
-    with pytest.raises(BadInput, match=rf"of {early} of 12 episodes.*stop = horizon"):
+    with pytest.raises(BadInput, match=rf"for {early} of 12 episodes.*stop = horizon"):
         again(stopped, stricter)
 
 
@@ -113,13 +113,13 @@ def test_an_episode_is_judged_as_the_loop_judges_it(rewards, criterion):
         if first < 0 and is_success(asked, streak, step == len(rewards))[0]:
             first = step
     stored = table(steps=[len(rewards)], rewards=[np.array(rewards)])
-    scored = rescored(stored, asked, horizon=len(rewards), stop=Stop.HORIZON)
+    scored = rescore(stored, asked, horizon=len(rewards), stop=Stop.HORIZON)
     assert scored["first_success_step"][0] == first and scored["success"][0] == (first > 0)
 
 
 def test_an_episode_that_broke_stays_a_failure_and_needs_no_rewards():
     stored = table(steps=[3, 2, 0], error=["", "Broken", "Broken"], rewards=[np.ones(3), np.ones(2), None])
-    scored = rescored(stored, Criterion("reward", at_least=1), horizon=3, stop=Stop.HORIZON)
+    scored = rescore(stored, Criterion("reward", at_least=1), horizon=3, stop=Stop.HORIZON)
     assert scored["success"].tolist() == [True, False, False]
     assert scored["first_success_step"].tolist() == [1, -1, -1]
 
@@ -144,11 +144,11 @@ def test_an_episode_that_was_given_up_stays_a_failure(criterion):
         ({}, "distance<=0", "only the reward of every step is stored, not 'distance'"),
         ({"rewards": [np.ones(4), None]}, "reward>=1", "1 of 2 episodes have no stored rewards: their environment"),
         ({"rewards": [np.ones(4), np.ones(3)]}, "reward>=1", "one reward for each of its steps"),
-        ({"steps": [4, 5]}, "reward>=1", "5 steps, more than the horizon of 4"),
+        ({"steps": [4, 5]}, "reward>=1", "5 steps, which is more than the given horizon of 4"),
         ({"steps": [4, 2], "success": [False, True]}, "reward>=1", "not run with stop = horizon"),
     ],
 )
 def test_what_cannot_be_scored_again_is_refused_with_the_reason(columns, criterion, words):
     stored = table(**{"steps": [4, 4], "rewards": [np.ones(4), np.ones(4)]} | columns)
     with pytest.raises(BadInput, match=words):
-        rescored(stored, Criterion.parse(criterion), horizon=4, stop=Stop.HORIZON)
+        rescore(stored, Criterion.parse(criterion), horizon=4, stop=Stop.HORIZON)

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmel.closed_loop.steps import attributed
+from wmel.closed_loop.steps import attribute_errors
 
 
 @given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
@@ -14,7 +14,7 @@ def test_exactly_the_failing_rows_are_found(case):
             raise ValueError(f"rows {rows.tolist()}")
         return rows * 10
 
-    outcome = attributed(call, np.arange(count))
+    outcome = attribute_errors(call, np.arange(count))
     assert set(outcome.errors) == bad
     assert all(message == f"ValueError: rows [{row}]" for row, message in outcome.errors.items())
     assert outcome.rows.tolist() == [row for row in range(count) if row not in bad]
@@ -24,7 +24,7 @@ def test_exactly_the_failing_rows_are_found(case):
 
 def test_without_a_failure_there_is_one_call():
     calls = []
-    attributed(calls.append, np.arange(64))
+    attribute_errors(calls.append, np.arange(64))
     assert len(calls) == 1
 
 
@@ -36,5 +36,5 @@ def test_one_failing_row_of_64_costs_a_dozen_calls_not_64():
         if 17 in rows:
             raise ValueError
 
-    attributed(call, np.arange(64))
+    attribute_errors(call, np.arange(64))
     assert len(calls) <= 13

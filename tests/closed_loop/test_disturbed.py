@@ -10,7 +10,7 @@ from tests.closed_loop.worlds import Countdown, Scripted, Slope, waiting
 from wmel import BenchmarkRunner, catalog
 from wmel.analysis.scorecard import metric
 from wmel.closed_loop.run import episode_seeds, run_episodes
-from wmel.closed_loop.steps import NEVER, strike_steps
+from wmel.closed_loop.steps import NEVER, schedule_perturbations
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Decision
 from wmel.perturbations.actions import ActionDelay, DropNextActions
@@ -63,14 +63,14 @@ def test_an_episode_that_ends_before_its_step_is_not_perturbed():
         disturbance=Disturbance(EnvPerturbation(), 1.0),
         timed_decisions=0,
     )
-    schedule = strike_steps(Disturbance(EnvPerturbation(), 1.0), seeds, 20)
+    schedule = schedule_perturbations(Disturbance(EnvPerturbation(), 1.0), seeds, 20)
     assert np.array_equal(table["perturbed"], schedule <= 4)
     assert table["success"][~table["perturbed"]].all()
 
 
 def test_steps_are_uniform_over_the_first_half_and_struck_as_often_as_asked():
     seeds = np.arange(20000)
-    steps = strike_steps(Disturbance(EnvPerturbation(), 0.3), seeds, 21)
+    steps = schedule_perturbations(Disturbance(EnvPerturbation(), 0.3), seeds, 21)
     hit = steps[steps != NEVER]
     assert abs(len(hit) / 20000 - 0.3) < 4 * math.sqrt(0.3 * 0.7 / 20000)
     counts = np.bincount(hit, minlength=11)
@@ -81,13 +81,13 @@ def test_steps_are_uniform_over_the_first_half_and_struck_as_often_as_asked():
 
 def test_more_probability_strikes_the_same_episodes_and_more():
     seeds = np.arange(1000)
-    few, many = (strike_steps(Disturbance(EnvPerturbation(), p), seeds, 40) for p in (0.2, 0.6))
+    few, many = (schedule_perturbations(Disturbance(EnvPerturbation(), p), seeds, 40) for p in (0.2, 0.6))
     assert np.array_equal(few[few != NEVER], many[few != NEVER])
 
 
 @pytest.mark.parametrize("max_steps", [1, 2, 3])
 def test_a_short_episode_can_only_be_struck_at_step_one(max_steps):
-    assert set(strike_steps(Disturbance(EnvPerturbation(), 1.0), np.arange(50), max_steps)) == {1}
+    assert set(schedule_perturbations(Disturbance(EnvPerturbation(), 1.0), np.arange(50), max_steps)) == {1}
 
 
 def test_an_emptied_queue_is_replanned_in_the_same_step_from_the_state_as_it_is():
@@ -244,7 +244,7 @@ def test_an_action_that_was_dropped_never_arrives_and_a_new_one_waits_its_turn()
 
     both = catalog.perturbation("composite:drop-next-9+action-delay-2")
     run_episodes(Idling(), Scripted(decide), [3], disturbance=Disturbance(both, 1.0), max_steps=8, timed_decisions=0)
-    struck = strike_steps(Disturbance(both, 1.0), np.array([3]), 8)[0]
+    struck = schedule_perturbations(Disturbance(both, 1.0), np.array([3]), 8)[0]
     before, anew = ([round(base + 0.001 * step, 3) for step in range(8)] for base in (0.01, 0.02))
     assert executed == [0.0, *[*before[:struck], 0.0, 0.0, *anew][:8]]  # the first call judges the start
 

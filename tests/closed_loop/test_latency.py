@@ -12,7 +12,7 @@ from wmel.randomness import Streams
 
 def offer(sample, count):
     percept = Percept(np.zeros((count, 1)), np.zeros((count, 1)), None, np.zeros((count, 1)), np.ones(count, int))
-    sample.offer(np.arange(count) + sample.seen, percept, None, Streams(np.arange(count), np.zeros(count, int)))
+    sample.offer(np.arange(count) + sample.offered, percept, None, Streams(np.arange(count), np.zeros(count, int)))
 
 
 @pytest.mark.parametrize("made", [7, 99, 100, 199, 200, 201, 399, 400, 100_000])
@@ -20,14 +20,14 @@ def test_at_least_the_wanted_and_fewer_than_twice_as_many_are_kept(made):
     sample = DecisionSample(100)
     for start in range(0, made, 50):
         offer(sample, min(50, made - start))
-    assert min(made, 100) <= len(sample.kept) < 200
+    assert min(made, 100) <= len(sample.decisions) < 200
 
 
 def test_the_kept_decisions_are_spread_evenly_over_the_run():
     sample = DecisionSample(100)
     for _ in range(37):
         offer(sample, 30)
-    gaps = np.diff([decision.episode for decision in sample.kept])
+    gaps = np.diff([decision.episode for decision in sample.decisions])
     assert len(set(gaps.tolist())) == 1
 
 

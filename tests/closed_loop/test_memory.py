@@ -107,7 +107,7 @@ def test_a_memory_of_other_arrays_is_an_error_of_the_policy(memory):
             return Decision(decision.actions, decision.lengths, memory, decision.model_steps)
 
     table = run_episodes(WORLD, Confused(), SEEDS[:1], timed_decisions=0)
-    assert table["error"][0].startswith("BadDecision: act must keep the memory observe made")
+    assert table["error"][0].startswith("BadDecision: act must return the arrays of observe")
 
 
 def test_a_memory_of_the_wrong_length_is_an_error_of_the_policy():

@@ -25,7 +25,7 @@ def test_a_single_action_is_always_drawn():
 
 
 def test_a_refit_mixes_elite_frequency_with_uniform():
-    """The documents' rule: (1 - smoothing) * frequency + smoothing / actions."""
+    """(1 - smoothing) * frequency + smoothing / actions."""
     before = CategoricalSequences(SPACE, np.full((1, 1, 3), 1 / 3, np.float32))
     elites = np.array([0, 0, 2, 1]).reshape(1, 4, 1, 1)
     fitted = before.refit(elites, np.full((1, 4), 0.25, np.float32), smoothing=0.1)

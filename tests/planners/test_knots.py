@@ -18,13 +18,13 @@ def test_between_knots_actions_lie_on_the_line():
     knots = Knots.over(3, 9, BOX)
     values = np.array([[[[-1.0, 0.0], [1.0, 2.0], [0.0, 1.0]]]], np.float32)
     expected = np.stack([np.interp(np.arange(9), [0, 4, 8], values[0, 0, :, axis]) for axis in (0, 1)], axis=1)
-    assert np.allclose(knots.spread(values)[0, 0], expected)
+    assert np.allclose(knots.interpolate(values)[0, 0], expected)
 
 
 def test_a_plan_sampled_at_its_knots_and_spread_again_is_itself_where_it_is_straight():
     knots = Knots.over(4, 10, BOX)
     line = np.linspace(-1, 1, 10, dtype=np.float32)[None, :, None] * np.ones(2, np.float32) * 0.5 + 0.5
-    assert np.allclose(knots.spread(line[:, knots.moments][:, None])[:, 0], line, atol=1e-6)
+    assert np.allclose(knots.interpolate(line[:, knots.steps][:, None])[:, 0], line, atol=1e-6)
 
 
 @pytest.mark.parametrize("planner", PLANNERS, ids=lambda p: type(p).__name__)
@@ -53,7 +53,7 @@ def test_ten_knots_over_two_hundred_steps_stay_inside_the_bounds(planner, proble
 
 
 def test_finite_actions_have_no_knots(problem):
-    with pytest.raises(BadInput, match="needs a Box"):
+    with pytest.raises(BadInput, match="requires a Box"):
         RandomShooting(plan_horizon=4, knots=2).plan(problem(Finite(("a", "b")), lambda c: c.sum(3).sum(2)), None)
 
 

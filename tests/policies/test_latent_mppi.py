@@ -16,7 +16,7 @@ from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES
-from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, two_of
+from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, sample_pairs
 from wmel.randomness import Streams
 
 
@@ -190,7 +190,7 @@ def test_one_iteration_is_that_of_a_slow_loop(temperature):
     (rewarded, valued) = heard
     candidates = rewarded["actions"].reshape(2, 32, 3, 2)
     ends, uniforms = valued["values"].reshape(3, 2, 32), streams(2).uniforms("mppi elite", (1,))[0]
-    pairs = list(zip(*two_of(3, streams(2).uniforms("mppi critics", (2,))[0]), strict=True))
+    pairs = list(zip(*sample_pairs(3, streams(2).uniforms("mppi critics", (2,))[0]), strict=True))
     for row in range(2):
         one, other = pairs[row]
         worth = []
@@ -215,7 +215,7 @@ def test_one_iteration_is_that_of_a_slow_loop(temperature):
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 def test_every_pair_of_critics_is_as_likely(count):
     uniforms = np.random.default_rng(0).uniform(size=(20_000, 2))
-    one, other = two_of(count, uniforms)
+    one, other = sample_pairs(count, uniforms)
     assert (one != other).all() and min(one.min(), other.min()) == 0 and max(one.max(), other.max()) == count - 1
     seen, pairs = np.bincount(one * count + other, minlength=count**2), count * (count - 1)
     expected = 20_000 / pairs
@@ -238,7 +238,7 @@ def test_the_second_iteration_draws_around_the_elites_of_the_first():
     )
     decided(policy, wanted([0.25]))
     first, second = (entry["actions"].reshape(400, 3, 1) for entry in heard[::2])
-    pair = [number.item() for number in two_of(3, streams(1).uniforms("mppi critics", (2,), 2)[0])]
+    pair = [number.item() for number in sample_pairs(3, streams(1).uniforms("mppi critics", (2,), 2)[0])]
     worth = (heard[0]["rewards"] * 0.9 ** np.arange(3)).sum(1) + 0.9**3 * heard[1]["values"][pair].mean(0)
     best = np.argsort(-worth, kind="stable")[:5]
     shares = (
@@ -283,7 +283,7 @@ def test_an_environment_says_the_bounds(world, bounds):
 
 
 def test_actions_that_are_no_numbers_are_refused(maze):
-    with pytest.raises(BadInput, match="the actions of maze_toy are no numbers: errand cannot choose them"):
+    with pytest.raises(BadInput, match="the actions of maze_toy are not numeric: errand cannot choose them"):
         catalog.policy("native", maze, model=Errand())
 
 

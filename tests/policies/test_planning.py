@@ -147,9 +147,9 @@ def test_the_four_methods_are_planned_over_by_their_own_policy(maze):
 
 
 def test_executing_a_part_of_each_plan_warm_starts_the_next_unless_told_otherwise(maze):
-    assert catalog.policy("cem", maze, execute=2).is_warm
-    assert not catalog.policy("cem", maze, execute=2, warm_start=False).is_warm
-    assert not catalog.policy("cem", maze).is_warm
+    assert catalog.policy("cem", maze, execute=2).has_warm_start
+    assert not catalog.policy("cem", maze, execute=2, warm_start=False).has_warm_start
+    assert not catalog.policy("cem", maze).has_warm_start
     assert not catalog.policy("cem", maze, model=Four(), execute=2).planner.warm_start
 
 

@@ -99,7 +99,7 @@ def test_without_a_model_there_is_no_policy(maze):
 
 
 def test_actions_that_are_no_numbers_are_refused(maze):
-    with pytest.raises(BadInput, match="the actions of maze_toy are no numbers: errand cannot choose them"):
+    with pytest.raises(BadInput, match="the actions of maze_toy are not numeric: errand cannot choose them"):
         catalog.policy("prior", maze, model=Errand())
 
 

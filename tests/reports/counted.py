@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.tables import table
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
-from wmel.analysis.pooling import Arms, Compared, StudyComparison, StudySetting
+from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting
 from wmel.contract.criterion import Stop
 from wmel.reports.cpg_record import cpg_entry, cpg_record
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
@@ -113,4 +113,4 @@ def _cpg() -> CPGRecord:
 @cache
 def _study() -> StudyRecord:
     compared = StudyComparison(StudySetting("maze_toy", {}, {}, {}, {}, {}), _arms(paired(1, 1, 1, 1)))
-    return study_record("study", "", [], Compared([compared], []))
+    return study_record("study", "", [], StudyComparisons([compared], []))

@@ -78,7 +78,7 @@ def test_a_mixture_shares_out_episodes_and_epsilon_replaces_actions():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("randm", "no policy named"), ("x*random", "no mixture"), ("0*random", "must be positive")]
+    ("text", "words"), [("randm", "no policy named"), ("x*random", "not a mixture"), ("0*random", "must be positive")]
 )
 def test_mixtures_that_cannot_be_are_refused(text, words):
     with pytest.raises(BadInput, match=words):

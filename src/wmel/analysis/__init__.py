@@ -1,1 +1,1 @@
-"""Pure functions of episode tables; nothing here runs anything."""
+"""Pure functions of episode tables. Nothing here runs an episode."""

@@ -1,4 +1,4 @@
-"""Two runs compared on the episodes both ran."""
+"""Paired comparison of two runs, on the episodes of both."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -8,32 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from wmel.analysis.gap import arm_in_order
+from wmel.analysis.gap import sort_by_seed, success_mask
 from wmel.errors import BadInput, is_number, require
-from wmel.schema import EpisodeTable, Run
+from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import paired_t
 from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, tango
 from wmel.stats.power import discordant_outcomes
 
-LEVEL = 0.05  # at which Holm's mid-p shows a difference
+LEVEL = 0.05  # of significance, for the mid-p with Holm's correction
 
 
 @dataclass(frozen=True, eq=False)
 class PairedDelta:
-    """One task; every difference is B - A."""
+    """The comparison of one task. Every difference is B - A."""
 
     task: str
-    pairs: int  # episodes both ran
-    outcomes: PairedCounts | None  # B in the place of the oracle, A in that of the model; None: no criterion of success
+    pairs: int  # episodes of both runs
+    outcomes: PairedCounts | None  # with B as the oracle and A as the model; None: there is no success criterion
     success: Estimate
     returns: Estimate
-    errors: tuple[int, int]  # of the pairs, in A and in B; they count as failures
+    errors: tuple[int, int]  # episodes with an error in A and in B, among the pairs; they count as failures
     only_in_a: tuple[int, ...]  # episode seeds
     only_in_b: tuple[int, ...]
-    compared: tuple[str, ...]  # what differs between the runs
+    compared: tuple[str, ...]  # the differences between the runs
     mid_p_holm: float | None = None  # over all tasks
-    smallest_drop: float | None = None  # these pairs show with 80% power; None: none
+    smallest_drop: float | None = None  # the smallest drop that so many pairs detect with 80% power; None: none
 
     @property
     def mid_p(self) -> float | None:
@@ -43,18 +43,18 @@ class PairedDelta:
 
     @property
     def is_shown(self) -> bool:
-        """Whether success differs by more than chance would have it."""
+        """Whether the difference of success is statistically significant."""
         return self.mid_p_holm is not None and self.mid_p_holm <= LEVEL
 
     def is_worse_by(self, bound: float) -> bool:
-        """Whether B is shown to succeed less often than A, and by at least so much."""
+        """Whether B succeeds significantly less often than A, and by at least `bound`."""
         require(is_number(bound) and 0 < bound <= 1, "a drop of success must lie in (0, 1]", bound)
         return self.is_shown and self.success.value is not None and self.success.value <= -bound
 
 
 @dataclass(frozen=True, eq=False)
 class PairedDeltas:
-    """Every task two sides share, those that could not be compared with the reason, and those of one side."""
+    """The comparisons of all common tasks, the reasons for tasks without one, and the tasks of one side only."""
 
     tasks: tuple[PairedDelta, ...]
     refused: Mapping[str, str]
@@ -63,7 +63,7 @@ class PairedDeltas:
 
 
 def paired_deltas(a: Mapping[str, Run], b: Mapping[str, Run]) -> PairedDeltas:
-    """B - A for every task of both sides, paired on episode seeds, with Holm's correction over the tasks."""
+    """B - A for every common task, paired on episode seeds, with Holm's correction over the tasks."""
     only_in_a, only_in_b = tuple(task for task in a if task not in b), tuple(task for task in b if task not in a)
     found, refused = [], {}
     for task in (task for task in a if task in b):
@@ -76,36 +76,36 @@ def paired_deltas(a: Mapping[str, Run], b: Mapping[str, Run]) -> PairedDeltas:
         lists = [f"{where}: {', '.join(tasks[:3])}" for where, tasks in alone.items() if tasks]
         reasons = [f"{task}: {reason}" for task, reason in list(refused.items())[:3]] or ["no task in common", *lists]
         raise BadInput(f"nothing to compare: {'; '.join(reasons)}")
-    return PairedDeltas(_corrected(found), refused, only_in_a, only_in_b)
+    return PairedDeltas(_correct_for_tasks(found), refused, only_in_a, only_in_b)
 
 
 def smallest_drop(outcomes: PairedCounts, tasks: int = 1, power: float = 0.8) -> float | None:
-    """The smallest drop, to a hundredth, so many pairs show with this power at the strictest step of Holm over tasks.
+    """The smallest drop, in hundredths, that the pairs detect with the given power at the strictest step of Holm.
 
-    By enumeration, if B solves alone as many of the pairs as it does here; None where no drop A could suffer is shown.
+    It is found by enumeration, for a B that alone solves the observed share of the pairs. None: no drop is detected.
     """
     n, gained = int(outcomes.n), float(outcomes.oracle_only / outcomes.n)
     rate_of_a = float((outcomes.both + outcomes.learned_only) / outcomes.n)
 
     def is_enough(hundredths: int) -> bool:
-        likely = discordant_outcomes(n, min(gained + hundredths / 100, 1.0), gained)
-        shown = likely.count_leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
-        return likely.probability(np.zeros_like(shown), shown) >= power
+        outcomes = discordant_outcomes(n, min(gained + hundredths / 100, 1.0), gained)
+        counts = outcomes.count_leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
+        return outcomes.probability(np.zeros_like(counts), counts) >= power
 
     most = floor(100 * min(rate_of_a - gained, 1 - 2 * gained) + 1e-9)
-    found = 1 + bisect_left(range(1, most + 1), True, key=is_enough)  # a larger drop is shown more often
+    found = 1 + bisect_left(range(1, most + 1), True, key=is_enough)  # power increases with the drop
     return found / 100 if found <= most else None
 
 
 def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
     _check_same_task(a, b)
-    shared = np.intersect1d(_seeds(a), _seeds(b), assume_unique=True)
+    shared = np.intersect1d(_unique_seeds(a), _unique_seeds(b), assume_unique=True)
     if not len(shared):
-        raise BadInput(f"A and B share no episode: seeds {_few(a)} in A and {_few(b)} in B")
-    one, other = (arm_in_order(run.table.of_seeds(shared)) for run in (a, b))
+        raise BadInput(f"A and B share no episode: seeds {_format_seeds(a)} in A and {_format_seeds(b)} in B")
+    one, other = (sort_by_seed(run.table.of_seeds(shared)) for run in (a, b))
     outcomes, success = None, Estimate.undefined("no criterion of success was given", len(shared))
     if one["judged"].all() and other["judged"].all():
-        outcomes = PairedCounts.of(_won(other), _won(one))
+        outcomes = PairedCounts.of(success_mask(other), success_mask(one))
         low, high = tango(outcomes)
         success = Estimate(float(outcomes.gap), float(low), float(high), len(shared), "tango")
     return PairedDelta(
@@ -115,14 +115,14 @@ def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
         success=success,
         returns=_return_delta(one["return"], other["return"]),
         errors=(int((one["error"] != "").sum()), int((other["error"] != "").sum())),
-        only_in_a=tuple(np.setdiff1d(_seeds(a), shared).tolist()),
-        only_in_b=tuple(np.setdiff1d(_seeds(b), shared).tolist()),
-        compared=_compared(a, b),
+        only_in_a=tuple(np.setdiff1d(_unique_seeds(a), shared).tolist()),
+        only_in_b=tuple(np.setdiff1d(_unique_seeds(b), shared).tolist()),
+        compared=_list_differences(a, b),
     )
 
 
-def _corrected(deltas: list[PairedDelta]) -> tuple[PairedDelta, ...]:
-    """With Holm's mid-p and the smallest drop each could show, which both depend on how many tasks are judged."""
+def _correct_for_tasks(deltas: list[PairedDelta]) -> tuple[PairedDelta, ...]:
+    """Adds Holm's mid-p and the smallest drop. Both depend on the number of tasks with a success criterion."""
     p_values = [delta.mid_p for delta in deltas if delta.mid_p is not None]
     adjusted = iter(holm(p_values).tolist()) if p_values else iter(())
     return tuple(
@@ -134,28 +134,33 @@ def _corrected(deltas: list[PairedDelta]) -> tuple[PairedDelta, ...]:
 
 
 def _check_same_task(a: Run, b: Run) -> None:
-    """Refuse runs that differ in more than who acts and on which episodes."""
+    """Raises BadInput for runs that differ in more than the policy and the episodes."""
     one, other = (replace(run, policy_settings={}, seeds=()).setting for run in (a, b))
     differing = [
-        f"{name} is {_word(one[name])} in A and {_word(other[name])} in B" for name in one if one[name] != other[name]
+        f"{name} is {_format_value(one[name])} in A and {_format_value(other[name])} in B"
+        for name in one
+        if one[name] != other[name]
     ]
     if differing:
         raise BadInput("; ".join(differing))
 
 
-def _compared(a: Run, b: Run) -> tuple[str, ...]:
-    """What differs between two runs of one task, in words."""
-    said_a, said_b = _described(a), _described(b)
-    names = [name for name in {**said_a, **said_b} if said_a.get(name) != said_b.get(name)]
-    return tuple(f"{name}: {_word(said_a.get(name))} in A, {_word(said_b.get(name))} in B" for name in names)
+def _list_differences(a: Run, b: Run) -> tuple[str, ...]:
+    """The differences between two runs of one task, in words."""
+    described_a, described_b = _describe_run(a), _describe_run(b)
+    names = [name for name in {**described_a, **described_b} if described_a.get(name) != described_b.get(name)]
+    return tuple(
+        f"{name}: {_format_value(described_a.get(name))} in A, {_format_value(described_b.get(name))} in B"
+        for name in names
+    )
 
 
-def _word(value: Any) -> str:
-    """A value in a sentence; a drawing is one line."""
+def _format_value(value: Any) -> str:
+    """A value as text on one line."""
     return "none" if value is None else "/".join(str(value).splitlines())
 
 
-def _described(run: Run) -> dict[str, Any]:
+def _describe_run(run: Run) -> dict[str, Any]:
     packages = {f"version of {package}": number for package, number in run.versions.items()}
     return {"policy": run.policy_name, "reads": run.policy_reads, **run.policy_settings, **packages}
 
@@ -167,19 +172,14 @@ def _return_delta(a: np.ndarray, b: np.ndarray) -> Estimate:
     return paired_t(b[whole], a[whole])
 
 
-def _won(table: EpisodeTable) -> np.ndarray:
-    """Which episodes succeeded [n]; one that broke did not, whatever its row says."""
-    return table["success"] & (table["error"] == "")
-
-
-def _seeds(run: Run) -> np.ndarray:
+def _unique_seeds(run: Run) -> np.ndarray:
     seeds = run.table["episode_seed"]
     if len(np.unique(seeds)) < len(seeds):
         raise BadInput("an episode seed appears twice in one run: episodes cannot be paired")
     return seeds
 
 
-def _few(run: Run) -> str:
-    """Its first seeds."""
+def _format_seeds(run: Run) -> str:
+    """The first episode seeds of a run, as text."""
     seeds = run.table["episode_seed"]
     return ", ".join(str(seed) for seed in seeds[:3]) + (", ..." if len(seeds) > 3 else "")

@@ -1,4 +1,4 @@
-"""The Counterfactual Planning Gap: two arms in, the gap with its interval out."""
+"""The Counterfactual Planning Gap of two arms, with its confidence interval."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +14,15 @@ from wmel.stats.proportions import agresti_caffo, miettinen_nurminen, relative_l
 
 @dataclass(frozen=True, eq=False)
 class CPGResult:
-    """Two arms that differ in their model alone; `pairs` where they ran the same seeds."""
+    """Successes of two arms that differ only in their model. `pairs` is set if both ran the same seeds."""
 
     oracle_successes: int
     n_episodes_oracle: int
     learned_successes: int
     n_episodes_learned: int
     pairs: PairedCounts | None = None
-    errors: int = 0  # episodes that broke, in either arm; they count as failures
-    without_errors: "CPGResult | None" = None  # the same with those pairs dropped
+    errors: int = 0  # episodes with an error, in either arm; they count as failures
+    without_errors: "CPGResult | None" = None  # the result without these pairs
 
     def __repr__(self) -> str:
         rates = f"oracle {self.oracle_success_rate:.3g}, model {self.learned_success_rate:.3g}"
@@ -38,17 +38,17 @@ class CPGResult:
 
     @property
     def raw_gap(self) -> float:
-        """p_o - p_l as counted."""
+        """p_o - p_l, the difference of the observed rates."""
         return self.oracle_success_rate - self.learned_success_rate
 
     @property
     def gap(self) -> Estimate:
-        """With the default interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
+        """The gap with its 95% interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
         return self.gap_at(0.95)
 
     @property
     def agresti_caffo(self) -> Estimate:
-        """With the documents' interval, which may leave [-1, 1]."""
+        """The gap with the interval of the CPG paper, which may exceed [-1, 1]."""
         low, high = agresti_caffo(*self._counts)
         return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, "agresti-caffo")
 
@@ -71,11 +71,11 @@ class CPGResult:
 
     @property
     def failure_split(self) -> dict[str, float]:
-        """The learned arm's failures: those planner and score have even with the truth, and those the model adds."""
+        """The failures of the learned arm: those that also occur with the true dynamics, and those the model adds."""
         return {"planner and score": 1 - self.oracle_success_rate, "model": self.raw_gap}
 
     def gap_at(self, confidence: float) -> Estimate:
-        """With the default interval at another confidence."""
+        """The gap with its interval at another confidence level."""
         if self.pairs is not None:
             method, (low, high) = "tango", tango(self.pairs, confidence=confidence)
         else:
@@ -90,22 +90,22 @@ class CPGResult:
 def counterfactual_planning_gap(oracle: Any, learned: Any, *, apart_from: tuple[str, ...] = ()) -> CPGResult:
     """The gap of two arms, each given as (successes, episodes), an episode table, or a run.
 
-    Tables that ran the same seeds are paired on them; tables that share only some seeds are refused, and so are runs
-    that differ in more than their model and the settings `apart_from`.
+    Tables of the same seeds are paired. Raises BadInput for tables that share only some seeds, and for runs that differ
+    in more than their model and the settings `apart_from`.
     """
     if isinstance(oracle, Run) and isinstance(learned, Run):
         _check_same_setting(oracle, learned, apart_from)
-    tables = [_table(arm) for arm in (oracle, learned)]
+    tables = [_find_table(arm) for arm in (oracle, learned)]
     if tables[0] is not None and tables[1] is not None:
-        return _of_tables(tables[0], tables[1])
+        return _gap_of_tables(tables[0], tables[1])
     if tables[0] is not None or tables[1] is not None:
         raise BadInput("give both arms as counts or both as tables of episodes")
-    (s_o, n_o), (s_l, n_l) = _pair(oracle), _pair(learned)
+    (s_o, n_o), (s_l, n_l) = _parse_counts(oracle), _parse_counts(learned)
     return CPGResult(s_o, n_o, s_l, n_l)
 
 
 def _check_same_setting(oracle: Run, learned: Run, apart_from: tuple[str, ...]) -> None:
-    """Refuse arms that differ in more than their model."""
+    """Raises BadInput for arms that differ in more than their model."""
     for name, (one, other) in oracle.differences(learned, apart_from=apart_from).items():
         raise BadInput(
             f"the arms differ in more than their model: {name} is {one!r} in the oracle arm and {other!r} in the "
@@ -113,7 +113,7 @@ def _check_same_setting(oracle: Run, learned: Run, apart_from: tuple[str, ...]) 
         )
 
 
-def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
+def _gap_of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
     if len(oracle) == 0 or len(learned) == 0:
         raise BadInput("an arm needs at least one episode, got none")
     for arm in (oracle, learned):
@@ -127,44 +127,43 @@ def _of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
             "run both on the same seeds, or on none in common"
         )
     if not len(shared):
-        counts = [(int(_won(arm).sum()), len(arm)) for arm in (oracle, learned)]
-        broken = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
-        return CPGResult(*counts[0], *counts[1], errors=broken, without_errors=_dropped(oracle, learned, broken))
-    one, other = (arm_in_order(arm) for arm in (oracle, learned))
-    healthy = (one["error"] == "") & (other["error"] == "")
-    broken = int((one["error"] != "").sum() + (other["error"] != "").sum())
-    dropped = _paired(_won(one)[healthy], _won(other)[healthy]) if broken and healthy.any() else None
-    return _paired(_won(one), _won(other), broken, dropped)
+        counts = [(int(success_mask(arm).sum()), len(arm)) for arm in (oracle, learned)]
+        errors = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
+        return CPGResult(*counts[0], *counts[1], errors=errors, without_errors=_drop_errors(oracle, learned, errors))
+    one, other = (sort_by_seed(arm) for arm in (oracle, learned))
+    kept = (one["error"] == "") & (other["error"] == "")
+    errors = int((one["error"] != "").sum() + (other["error"] != "").sum())
+    dropped = _paired_result(success_mask(one)[kept], success_mask(other)[kept]) if errors and kept.any() else None
+    return _paired_result(success_mask(one), success_mask(other), errors, dropped)
 
 
-def _won(table: EpisodeTable) -> np.ndarray:
-    """Which episodes succeeded [n]; one that broke did not, whatever its row says."""
+def success_mask(table: EpisodeTable) -> np.ndarray:
+    """Whether each episode succeeded [n]. Episodes with an error did not."""
     return table["success"] & (table["error"] == "")
 
 
-def arm_in_order(table: EpisodeTable) -> EpisodeTable:
-    """The rows by episode seed."""
-    order = np.argsort(table["episode_seed"], kind="stable")
-    return EpisodeTable({name: column[order] for name, column in table.columns.items()})
+def sort_by_seed(table: EpisodeTable) -> EpisodeTable:
+    """The table sorted by episode seed."""
+    return table.rows(np.argsort(table["episode_seed"], kind="stable"))
 
 
-def _dropped(oracle: EpisodeTable, learned: EpisodeTable, broken: int) -> CPGResult | None:
-    healthy = [arm.where(error="") for arm in (oracle, learned)]
-    if not broken or not all(len(arm) for arm in healthy):
+def _drop_errors(oracle: EpisodeTable, learned: EpisodeTable, errors: int) -> CPGResult | None:
+    kept = [arm.where(error="") for arm in (oracle, learned)]
+    if not errors or not all(len(arm) for arm in kept):
         return None
-    (s_o, n_o), (s_l, n_l) = ((int(arm["success"].sum()), len(arm)) for arm in healthy)
+    (s_o, n_o), (s_l, n_l) = ((int(arm["success"].sum()), len(arm)) for arm in kept)
     return CPGResult(s_o, n_o, s_l, n_l)
 
 
-def _paired(
+def _paired_result(
     oracle: np.ndarray, learned: np.ndarray, errors: int = 0, without_errors: CPGResult | None = None
 ) -> CPGResult:
     n, pairs = len(oracle), PairedCounts.of(oracle, learned)
     return CPGResult(int(oracle.sum()), n, int(learned.sum()), n, pairs, errors, without_errors)
 
 
-def _table(arm: Any) -> EpisodeTable | None:
-    """The episode table of an arm, where it has one."""
+def _find_table(arm: Any) -> EpisodeTable | None:
+    """The episode table of an arm, or None if it has none. Raises BadInput for episodes without a criterion."""
     table = getattr(arm, "table", arm)
     if not isinstance(table, EpisodeTable):
         return None
@@ -173,7 +172,7 @@ def _table(arm: Any) -> EpisodeTable | None:
     return table
 
 
-def _pair(arm: Any) -> tuple[int, int]:
+def _parse_counts(arm: Any) -> tuple[int, int]:
     try:
         successes, episodes = arm
     except (TypeError, ValueError):

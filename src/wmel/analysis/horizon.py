@@ -16,23 +16,23 @@ ROUNDING = 1e-12  # 1 - 495/500 is .01, and a little more in floating point
 
 @dataclass(frozen=True)
 class HorizonSweep:
-    """A policy's scorecards at several planning horizons, shortest first."""
+    """The scorecards of a policy at several planning horizons, shortest first."""
 
     policy_name: str
-    plan_horizons: tuple[int, ...]  # 0 where a policy has none
+    plan_horizons: tuple[int, ...]  # 0 for a policy without one
     scorecards: tuple[Scorecard, ...]
     epsilon: float = 0.01
     successes: tuple[np.ndarray, ...] = ()  # outcomes [n] of the same seeds at each horizon
-    others: tuple[str, ...] = ()  # settings that are swept instead of the planning horizon, or beside it
+    others: tuple[str, ...] = ()  # other swept settings
 
     def __repr__(self) -> str:
-        enough = self.effective_horizon.value
-        said = "n/a" if enough is None else f"{enough:.0f}"
-        return f"HorizonSweep({self.policy_name}, {len(self.scorecards)} points, effective horizon {said})"
+        value = self.effective_horizon.value
+        horizon = "n/a" if value is None else f"{value:.0f}"
+        return f"HorizonSweep({self.policy_name}, {len(self.scorecards)} points, effective horizon {horizon})"
 
     @property
     def effective_horizon(self) -> Estimate:
-        """H* by the documents' rule, with the horizons the data cannot rule out as its bounds."""
+        """H* by the rule of the wmel 0.18 repository, with the bounds of its confidence set."""
         if self.others:
             return Estimate.undefined(f"swept is {', '.join(self.others)}, not the planning horizon alone")
         rates = [rate for card in self.scorecards if (rate := card["success_rate"].value) is not None]
@@ -46,7 +46,10 @@ class HorizonSweep:
 
 
 def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[float], epsilon: float = 0.01) -> Estimate:
-    """The documents' rule: the smallest H with success(H') - success(H) <= epsilon for every longer H'."""
+    """H* by the rule of the wmel 0.18 repository.
+
+    It is the smallest H with success(H') - success(H) <= epsilon for every longer H'.
+    """
     check_epsilon(epsilon)
     require(all(0 <= rate <= 1 for rate in success_rates), "success rates must lie in [0, 1]", list(success_rates))
     if len(plan_horizons) != len(success_rates) or not plan_horizons:
@@ -63,42 +66,43 @@ def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[floa
 
 
 def horizon_set(plan_horizons: Sequence[int], successes: Sequence[np.ndarray], epsilon: float) -> tuple[int, int]:
-    """[H_lo, H_hi] from outcomes [n] of the same seeds at each horizon, shortest first.
+    """The confidence set [H_lo, H_hi] of H*, from outcomes [n] of the same seeds at each horizon, shortest first.
 
-    H_hi: going down from the longest, the last horizon that every longer one surely beats by at most epsilon (one-sided
-    2.5% each, in a fixed order). H_lo: the first that no longer one surely beats by more (2.5% shared over them).
+    H_hi is found from the longest horizon downwards. It is the last horizon at which every longer one adds at most
+    epsilon, each by a one-sided 2.5% test in this fixed order. H_lo is the first horizon at which no longer one adds
+    more than epsilon, by one-sided tests that share 2.5%.
     """
     check_epsilon(epsilon)
     if len(plan_horizons) != len(successes):
         raise BadInput(f"a horizon set needs outcomes per horizon, got {len(plan_horizons)} and {len(successes)}")
     if any(longer <= shorter for shorter, longer in pairwise(plan_horizons)):
-        raise BadInput(f"a horizon set needs its horizons shortest first, each once, got {list(plan_horizons)}")
+        raise BadInput(f"a horizon set needs distinct horizons, shortest first, got {list(plan_horizons)}")
     if not plan_horizons or len({len(outcomes) for outcomes in successes}) != 1:
-        raise BadInput("a horizon set needs as many outcomes at every horizon, on the same seeds")
-    places, highest = range(len(plan_horizons)), len(plan_horizons) - 1
+        raise BadInput("a horizon set needs the outcomes of the same seeds at every horizon")
+    indices, highest = range(len(plan_horizons)), len(plan_horizons) - 1
     while highest > 0 and _is_enough(successes, highest - 1, epsilon):
         highest -= 1
-    lowest = next(place for place in places if not _is_too_short(successes, place, epsilon))
+    lowest = next(index for index in indices if not _is_too_short(successes, index, epsilon))
     return plan_horizons[lowest], plan_horizons[max(highest, lowest)]
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse an epsilon that is no share."""
+    """Raises BadInput unless epsilon is in [0, 1)."""
     require(is_number(epsilon) and 0 <= epsilon < 1, "epsilon must lie in [0, 1)", epsilon)
 
 
-def _is_enough(successes: Sequence[np.ndarray], place: int, epsilon: float) -> bool:
-    """Whether every longer horizon surely adds at most epsilon."""
-    return all(_gain(successes, place, longer, 0.95)[1] <= epsilon for longer in range(place + 1, len(successes)))
+def _is_enough(successes: Sequence[np.ndarray], index: int, epsilon: float) -> bool:
+    """Whether every longer horizon significantly adds at most epsilon."""
+    return all(_gain(successes, index, longer, 0.95)[1] <= epsilon for longer in range(index + 1, len(successes)))
 
 
-def _is_too_short(successes: Sequence[np.ndarray], place: int, epsilon: float) -> bool:
-    """Whether some longer horizon surely adds more than epsilon."""
-    longer = range(place + 1, len(successes))
-    return any(_gain(successes, place, one, 1 - 0.05 / len(longer))[0] > epsilon for one in longer)
+def _is_too_short(successes: Sequence[np.ndarray], index: int, epsilon: float) -> bool:
+    """Whether a longer horizon significantly adds more than epsilon."""
+    longer = range(index + 1, len(successes))
+    return any(_gain(successes, index, one, 1 - 0.05 / len(longer))[0] > epsilon for one in longer)
 
 
-def _gain(successes: Sequence[np.ndarray], place: int, longer: int, confidence: float) -> tuple[float, float]:
-    """Bounds of what a longer horizon adds to the success of another."""
-    low, high = tango(PairedCounts.of(successes[longer], successes[place]), confidence=confidence)
+def _gain(successes: Sequence[np.ndarray], index: int, longer: int, confidence: float) -> tuple[float, float]:
+    """The interval of the difference in success between a longer horizon and another."""
+    low, high = tango(PairedCounts.of(successes[longer], successes[index]), confidence=confidence)
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""Arms of a study pooled over their seeds, and the gap of retrained models."""
+"""The comparisons of a study: arms pooled over seeds, and the gap of retrained models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,16 +19,16 @@ from wmel.stats.paired import PairedCounts
 
 @dataclass(frozen=True)
 class PooledGap:
-    """Two claims from the same episodes; only the second says what another training run would give."""
+    """Two estimates of the gap from the same episodes. Only the second generalises to another training run."""
 
-    these_checkpoints: Estimate  # n counts episodes per arm
-    this_training_recipe: Estimate  # n counts seeds
+    these_checkpoints: Estimate  # n is the number of episodes per arm
+    this_training_recipe: Estimate  # n is the number of seeds
 
 
 def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] = ()) -> PooledGap:
-    """Both claims from (oracle, learned) per retrained seed, each arm as `counterfactual_planning_gap` takes it.
+    """Both estimates from (oracle, learned) per retrained seed, with arms as in `counterfactual_planning_gap`.
 
-    One model run on several sets of start states is one checkpoint: pool its tables before, and give them as one seed.
+    A model that was run on several sets of start states is one checkpoint: pool its tables first, as one seed.
     """
     try:
         arms = [(oracle, learned) for oracle, learned in seeds]
@@ -38,7 +38,7 @@ def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] 
         raise BadInput("a claim about a training recipe needs at least two retrained seeds, got none")
     results = [counterfactual_planning_gap(oracle, learned, apart_from=apart_from) for oracle, learned in arms]
     check_equal_shares([one.n_episodes_oracle for one in results], [one.n_episodes_learned for one in results])
-    episodes = _pooled(results).gap
+    episodes = _pool_results(results).gap
     recipe = recipe_interval([one.raw_gap for one in results], episodes)
     return PooledGap(
         replace(episodes, method=f"these checkpoints: {episodes.method}"),
@@ -46,8 +46,8 @@ def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] 
     )
 
 
-def _pooled(results: list[CPGResult]) -> CPGResult:
-    """All episodes as one comparison; paired where every seed is."""
+def _pool_results(results: list[CPGResult]) -> CPGResult:
+    """All episodes as one comparison. It is paired if every seed is."""
     pairs = [one.pairs for one in results if one.pairs is not None]
     cells = ("both", "oracle_only", "learned_only", "neither")
     summed = (np.sum([getattr(one, cell) for one in pairs]) for cell in cells)
@@ -62,13 +62,13 @@ def _pooled(results: list[CPGResult]) -> CPGResult:
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """Runs of one planner on the same seeds, by the name of the model; `floor` acts at random."""
+    """The runs of one planner on the same seeds, by the name of the model."""
 
     oracle: Run
     learned: Mapping[str, Run]
-    floor: Run | None  # None: none was run
-    cap: int | None = None  # the most pairs of a run that may stop early; None: it could not
-    own_policies: frozenset[str] = frozenset()  # models that act by themselves instead of by the oracle's planner
+    floor: Run | None  # the random policy; None: it was not run
+    cap: int | None = None  # the maximum number of pairs of an anytime run; None: the number is fixed
+    own_policies: frozenset[str] = frozenset()  # models with their own policy instead of the oracle's planner
     data_coverage: Mapping[str, Coverage] = field(default_factory=dict)  # of each model's training data
 
     @property
@@ -78,34 +78,34 @@ class Arms:
 
     @property
     def coverage(self) -> dict[str, Coverage]:
-        """Where each model's training data and each arm went, where an axis is to be covered."""
-        seen = {name: run.coverage for name, run in self.by_name.items() if run.coverage is not None}
-        return {**self.data_coverage, **seen}
+        """The coverage of each model's training data and of each arm, in environments with a coverage axis."""
+        visited = {name: run.coverage for name, run in self.by_name.items() if run.coverage is not None}
+        return {**self.data_coverage, **visited}
 
     def gap(self, model: str) -> CPGResult:
-        """On the episodes the model ran; where runs stop early each model has its own number."""
+        """The gap on the episodes of the model. In an anytime run each model has its own number of episodes."""
         if model not in self._gaps:
-            oracle, learned = self.oracle_beside(model), self.learned[model]
+            oracle, learned = self.oracle_for(model), self.learned[model]
             self._gaps[model] = counterfactual_planning_gap(oracle, learned, apart_from=self.may_differ(model))
         return self._gaps[model]
 
     @cached_property
     def _gaps(self) -> dict[str, CPGResult]:
-        """Gaps computed so far."""
+        """A cache of the computed gaps."""
         return {}
 
     def may_differ(self, model: str) -> tuple[str, ...]:
-        """Settings in which a model's arm need not be as the oracle's."""
+        """The settings in which a model's arm may differ from the oracle's."""
         return PLANNING if model in self.own_policies else ()
 
-    def oracle_beside(self, model: str) -> Run:
-        """The oracle's arm on a model's episodes."""
+    def oracle_for(self, model: str) -> Run:
+        """The oracle's arm on the episodes of a model."""
         learned = self.learned[model]
         table = self.oracle.table.of_seeds(learned.table["episode_seed"])
         return replace(self.oracle, seeds=learned.seeds, table=table)
 
     def verdict(self, model: str) -> Verdict:
-        """By the strict rule, or by the anytime rule where the run could stop early."""
+        """The verdict by the strict rule, or by the anytime rule for an anytime run."""
         if model not in self._verdicts:
             rule = {} if self.cap is None else {"rule": "anytime", "cap": self.cap}
             self._verdicts[model] = cpg_verdict(self.gap(model), **rule)
@@ -113,16 +113,16 @@ class Arms:
 
     @cached_property
     def _verdicts(self) -> dict[str, Verdict]:
-        """Verdicts computed so far."""
+        """A cache of the computed verdicts."""
         return {}
 
     def gap_estimate(self, model: str) -> Estimate:
-        """The gap with the interval behind its verdict: that of the anytime rule where the run could stop early."""
+        """The gap with the interval of its verdict, which is that of the anytime rule for an anytime run."""
         return self.gap(model).gap if self.cap is None else self.verdict(model).interval
 
     def return_gap(self, model: str) -> Estimate:
-        """Mean return of the oracle less that of the model, on pairs of whole episodes."""
-        one, other = (run.table["return"] for run in (self.oracle_beside(model), self.learned[model]))
+        """Mean return of the oracle minus that of the model, over pairs of whole episodes."""
+        one, other = (run.table["return"] for run in (self.oracle_for(model), self.learned[model]))
         whole = ~(np.isnan(one) | np.isnan(other))
         if whole.sum() < 2:
             return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
@@ -131,26 +131,26 @@ class Arms:
 
 @dataclass(frozen=True, eq=False)
 class StudySetting:
-    """What the arms of one setting share, and what is swept of each of them."""
+    """The common description of the arms of one setting, and the swept settings of each arm."""
 
     name: str
     labels: Mapping[str, Any]
-    arm_labels: Mapping[str, Mapping[str, Any]]  # of each arm, beside those of the setting
-    bases: Mapping[str, str]  # name of each arm without what is swept, where it is known
-    sweeps: Mapping[str, str]  # label -> the setting it is of: `planner.elites`
+    arm_labels: Mapping[str, Mapping[str, Any]]  # the labels of each arm that are not those of the setting
+    bases: Mapping[str, str]  # the name of each arm without swept settings, if it is known
+    sweeps: Mapping[str, str]  # label -> the swept setting, such as `planner.elites`
     parts: Mapping[str, Any]  # by kind
 
 
 @dataclass(frozen=True, eq=False)
 class StudyComparison:
-    """One setting of a study: its arms over all seeds, and each retrained model on its own."""
+    """One setting of a study: its arms over all seeds, and the runs of each retrained model."""
 
     setting: StudySetting
     arms: Arms
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """Of these checkpoints and of this recipe; None where one was trained, or a run that could stop early."""
+        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime run."""
         seeds = self.retrained.get(model, ())
         if len(seeds) < 2 or self.arms.cap is not None:
             return None
@@ -159,43 +159,43 @@ class StudyComparison:
 
 @dataclass(frozen=True, eq=False)
 class UncomparedArms:
-    """Arms that no oracle was run beside, each over all its seeds: policies, and models that act by themselves."""
+    """Arms without an oracle, each over all its seeds: policies, and models with their own policy."""
 
     setting: StudySetting
     runs: Mapping[str, Run]
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """The comparisons of a study, the arms without one, and what could not be compared."""
+class StudyComparisons:
+    """The comparisons of a study, the arms without an oracle, and the reasons for settings without a comparison."""
 
     comparisons: list[StudyComparison]
     refused: list[str]
     uncompared: list[UncomparedArms] = field(default_factory=list)
 
 
-def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> Compared:
-    """Every setting with rows, in the order of the cells: compared where its oracle has rows."""
+def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -> StudyComparisons:
+    """The settings that have rows, in the order of the cells. Those whose oracle has rows are compared."""
     comparisons, refused, uncompared = [], [], []
-    groups = _by(results, lambda cell: cell.setting, floor=False)
-    floors = _by(results, lambda cell: cell.task_key, floor=True)
+    groups = _group_by(results, lambda cell: cell.setting, floor=False)
+    floors = _group_by(results, lambda cell: cell.task_key, floor=True)
     for group in groups.values():
-        beneath = floors.get(group[0].cell.task_key, [])
+        floor_cells = floors.get(group[0].cell.task_key, [])
         try:
             if any(one.cell.arm.name == ORACLE and one.run is not None for one in group):
-                comparisons.append(_comparison(group, beneath, refused, anytime=anytime))
+                comparisons.append(_compare_setting(group, floor_cells, refused, anytime=anytime))
             else:
-                uncompared += _uncompared(group, beneath)
+                uncompared += _collect_uncompared(group, floor_cells)
         except BadInput as error:
-            refused.append(f"{_name(group[0])}: {error}")
-    reached = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
-    for world, floor in floors.items():
-        uncompared += [] if world in reached else _uncompared(floor, [])
-    return Compared(comparisons, refused, uncompared)
+            refused.append(f"{_setting_name(group[0])}: {error}")
+    with_rows = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
+    for task, floor in floors.items():
+        uncompared += [] if task in with_rows else _collect_uncompared(floor, [])
+    return StudyComparisons(comparisons, refused, uncompared)
 
 
-def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: bool) -> dict[str, list[CellResult]]:
-    """The cells that are a floor, or those that are none, by a key."""
+def _group_by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: bool) -> dict[str, list[CellResult]]:
+    """The cells of the floor, or all other cells, grouped by a key."""
     found: dict[str, list[CellResult]] = {}
     for one in results:
         if (one.cell.arm.name == FLOOR) == floor:
@@ -203,24 +203,24 @@ def _by(results: Sequence[CellResult], key: Callable[[Cell], str], *, floor: boo
     return found
 
 
-def _comparison(
-    group: list[CellResult], beneath: list[CellResult], refused: list[str], *, anytime: bool
+def _compare_setting(
+    group: list[CellResult], floor_cells: list[CellResult], refused: list[str], *, anytime: bool
 ) -> StudyComparison:
     oracles = {one.cell.seed: one.run for one in group if one.cell.arm.name == ORACLE and one.run is not None}
     learned, retrained = {}, {}
     for arm in dict.fromkeys(one.cell.arm.name for one in group if one.cell.arm.name != ORACLE):
         cells = [one for one in group if one.cell.arm.name == arm and one.run is not None and one.cell.seed in oracles]
-        pairs = [_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
+        pairs = [_restrict_to_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
         if not pairs:
             continue
         try:
             learned[arm] = pool_runs([run for _, run in pairs])
         except BadInput as error:
-            refused.append(f"{_name(group[0])}: {arm}: {error}")
+            refused.append(f"{_setting_name(group[0])}: {arm}: {error}")
             continue
         if len({run.policy_settings.get("weights") for _, run in pairs}) == len(pairs) > 1:
             retrained[arm] = pairs
-    floors = [one.run for one in beneath if one.run is not None]
+    floors = [one.run for one in floor_cells if one.run is not None]
     cap = sum(one.cell.episodes for one in group if one.cell.arm.name == ORACLE)
     arms = Arms(
         pool_runs(list(oracles.values())),
@@ -229,24 +229,24 @@ def _comparison(
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
     )
-    return StudyComparison(_setting(group), arms, retrained)
+    return StudyComparison(_describe_setting(group), arms, retrained)
 
 
-def _uncompared(group: list[CellResult], beneath: list[CellResult]) -> list[UncomparedArms]:
-    """The arms of one setting that have rows, and the floor; nothing where there are none."""
+def _collect_uncompared(group: list[CellResult], floor_cells: list[CellResult]) -> list[UncomparedArms]:
+    """The arms of one setting that have rows, and the floor. Empty if no arm has rows."""
     runs: dict[str, list[Run]] = {}
     for one in group:
         if one.run is not None:
             runs.setdefault(one.cell.arm.name, []).append(one.run)
     if not runs:
         return []
-    floors = [one.run for one in beneath if one.run is not None]
+    floors = [one.run for one in floor_cells if one.run is not None]
     found = {arm: pool_runs(seeds) for arm, seeds in runs.items()}
-    return [UncomparedArms(_setting(group), {**found, **({FLOOR: pool_runs(floors)} if floors else {})})]
+    return [UncomparedArms(_describe_setting(group), {**found, **({FLOOR: pool_runs(floors)} if floors else {})})]
 
 
-def _setting(group: list[CellResult]) -> StudySetting:
-    """What the cells of one setting say of it."""
+def _describe_setting(group: list[CellResult]) -> StudySetting:
+    """The description of a setting, from its cells."""
     cells = [one.cell for one in group]
     oracle = next((cell for cell in cells if cell.arm.name == ORACLE), None)
     shared = cells[0].shared_labels if oracle is None else oracle.labels
@@ -260,12 +260,12 @@ def _setting(group: list[CellResult]) -> StudySetting:
     )
 
 
-def _shared(oracle: Run, learned: Run) -> tuple[Run, Run]:
-    """Both on the episodes both ran."""
+def _restrict_to_shared(oracle: Run, learned: Run) -> tuple[Run, Run]:
+    """Both runs, restricted to their common episodes."""
     seeds = np.intersect1d(oracle.table["episode_seed"], learned.table["episode_seed"])
     one, other = (replace(run, table=run.table.of_seeds(seeds)) for run in (oracle, learned))
     return one, other
 
 
-def _name(one: CellResult) -> str:
+def _setting_name(one: CellResult) -> str:
     return one.cell.setting_name

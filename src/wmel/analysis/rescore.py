@@ -1,4 +1,4 @@
-"""Re-scoring: another criterion of success on stored episodes, from the reward of every step, without running again."""
+"""Rescoring: applies another success criterion to stored episodes, from the rewards of their steps."""
 
 import numpy as np
 
@@ -9,25 +9,28 @@ from wmel.schema import EpisodeTable
 REWARD = "reward"
 
 
-def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: Stop) -> EpisodeTable:
-    """The table as a run with this criterion and stop = horizon would judge it.
+def rescore(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: Stop) -> EpisodeTable:
+    """The table with the successes of a run with this criterion and stop = horizon.
 
-    `horizon` and `stop` are those the table was run with. New are `judged`, `success` and `first_success_step`; an
-    episode that broke or gave up stays a failure, whatever came before. What the rewards of executed steps
-    cannot tell is unknown: `unperturbed_success` is NaN, `pre_solved` is False. All else stays as it was executed:
-    `steps` (a looser criterion may have been met before the last of them), `perturbed`, and `return`, which does not
-    depend on success but is NaN where stop = success may have cut episodes short.
+    The columns `judged`, `success` and `first_success_step` are new. An episode that ended with an error or an empty
+    decision remains a failure. Rewards do not determine `unperturbed_success`, which becomes NaN, and `pre_solved`,
+    which becomes False. The other columns do not change: `steps` may exceed the first success, and `return` is still
+    NaN where stop = success may have ended an episode early.
+
+    Args:
+        horizon: The horizon of the run of the table.
+        stop: The stop rule of the run of the table.
     """
     stop = parse_choice(Stop, stop)
     _check(table, criterion, horizon, stop)
     count, executed = len(table), table["steps"]
     whole = executed == horizon
     cut_short = ~whole & table["success"] & (stop is Stop.SUCCESS)
-    in_order = (table["error"] == "") & (whole | cut_short)  # the others broke or gave up
+    completed = (table["error"] == "") & (whole | cut_short)  # without an error or an empty decision
     first = np.full(count, -1, np.int64)
-    for row in np.flatnonzero(in_order):
+    for row in np.flatnonzero(completed):
         first[row] = _first_success(criterion, table["rewards"][row], is_whole=bool(whole[row]))
-    _check_known(criterion, int((cut_short & in_order & (first < 0)).sum()), count)
+    _check_known(criterion, int((cut_short & completed & (first < 0)).sum()), count)
     columns = dict(table.columns)
     columns["judged"] = np.ones(count, bool)
     columns["success"], columns["first_success_step"] = first > 0, first
@@ -37,17 +40,17 @@ def rescored(table: EpisodeTable, criterion: Criterion, *, horizon: int, stop: S
 
 
 def _first_success(criterion: Criterion, rewards: np.ndarray, *, is_whole: bool) -> int:
-    """The step, counted from 1, at which success is established; -1: not within these steps."""
+    """The step, counted from 1, at which success is established. -1: not within these steps."""
     holds = is_met(criterion, {REWARD: rewards})
     counted = np.cumsum(holds)
     streak = counted - np.maximum.accumulate(np.where(holds, 0, counted))
     is_last = np.arange(1, len(rewards) + 1) == len(rewards)
-    won = np.flatnonzero(is_success(criterion, streak, is_last & is_whole))
-    return int(won[0]) + 1 if len(won) else -1
+    successes = np.flatnonzero(is_success(criterion, streak, is_last & is_whole))
+    return int(successes[0]) + 1 if len(successes) else -1
 
 
 def _check(table: EpisodeTable, criterion: Criterion, horizon: int, stop: Stop) -> None:
-    """Refuse what cannot be judged by these rewards, and a horizon or stop that is not the table's."""
+    """Raises BadInput if the rewards do not determine success, or if the table has another horizon or stop rule."""
     if criterion.quantity != REWARD:
         raise BadInput(
             f"'{criterion}' needs another run: only the {REWARD} of every step is stored, not {criterion.quantity!r}"
@@ -55,26 +58,24 @@ def _check(table: EpisodeTable, criterion: Criterion, horizon: int, stop: Stop) 
     require_whole(horizon, "the horizon of the stored episodes")
     healthy, executed = table["error"] == "", table["steps"]
     if (executed > horizon).any():
-        raise BadInput(
-            f"an episode has {int(executed.max())} steps, more than the horizon of {horizon} it is said to have"
-        )
+        raise BadInput(f"an episode has {int(executed.max())} steps, which is more than the given horizon of {horizon}")
     if stop is Stop.HORIZON and (healthy & table["success"] & (executed < horizon)).any():
         raise BadInput(f"an episode succeeded and ended before step {horizon}: it was not run with stop = horizon")
-    kept = np.array([rewards is not None for rewards in table["rewards"]], bool)
-    lacking = int((healthy & (executed > 0) & ~kept).sum())
-    if lacking:
+    has_rewards = np.array([rewards is not None for rewards in table["rewards"]], bool)
+    without_rewards = int((healthy & (executed > 0) & ~has_rewards).sum())
+    if without_rewards:
         raise BadInput(
-            f"{lacking} of {len(table)} episodes have no stored rewards: their environment gives none, or the record "
-            "left them out (`wmel run --rewards`)"
+            f"{without_rewards} of {len(table)} episodes have no stored rewards: their environment has none, or the "
+            "record omits them (`wmel run --rewards`)"
         )
     lengths = [0 if rewards is None else len(rewards) for rewards in table["rewards"]]
     if (healthy & (lengths != executed)).any():
-        raise BadInput("an episode has one reward for each of its steps, and one of these has not")
+        raise BadInput("an episode must have one reward for each of its steps")
 
 
 def _check_known(criterion: Criterion, unknown: int, count: int) -> None:
     if unknown:
         raise BadInput(
-            f"'{criterion}' cannot be told of {unknown} of {count} episodes: they stopped at a success of their own "
-            "before it was established; run it with stop = horizon"
+            f"'{criterion}' is unknown for {unknown} of {count} episodes: they stopped at their own success before it "
+            "was established; run it with stop = horizon"
         )

@@ -1,4 +1,4 @@
-"""How many episodes a decision needs."""
+"""Sample size: the number of episodes that a decision requires."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from wmel.stats.power import (
 from wmel.stats.sequential import expected_stop
 
 
-def needs(
+def answer_questions(
     design: Design,
     *,
     n: int | None = None,
@@ -22,12 +22,12 @@ def needs(
     power: float = 0.8,
     paper_first: bool = False,
 ) -> list[dict[str, Any]]:
-    """Questions, answers and notes for a design; an answer is None where there is none, and the note says why."""
-    rows = _episodes(design, power, paper_first)
+    """Questions about a design, with answers and notes. An answer of None has its reason in the note."""
+    rows = _required_episodes_rows(design, power, paper_first)
     if n is not None:
         gap = detectable_gap(design.oracle, n, power, paired=design.paired, phi=design.phi)
         note = f"{power:.0%} sure, below the oracle's {design.oracle:g}"
-        rows.append(_row(f"probability that {n} per arm decide", design.power(n), _interval(design)))
+        rows.append(_row(f"probability that {n} per arm decide", design.power(n), _interval_name(design)))
         rows.append(_row(f"smallest gap {n} per arm find", gap, note, "no gap is large enough"))
     if half_width is not None:
         needed = episodes_for_half_width(design.oracle, design.learned, half_width)
@@ -41,20 +41,20 @@ def needs(
     return rows
 
 
-def _episodes(design: Design, power: float, paper_first: bool) -> list[dict[str, Any]]:
-    """The n per arm, and the same by the CPG paper's interval where it applies or is asked for."""
+def _required_episodes_rows(design: Design, power: float, paper_first: bool) -> list[dict[str, Any]]:
+    """The n per arm, and the n by the interval of the CPG paper if it applies or is requested."""
     aim = "a gap" if design.equivalence is None else f"equivalence within {design.equivalence:g}"
     designs = {f"episodes per arm for {aim}": design}
     if paper_first or (design.equivalence is None and not design.paired):
         designs["the same by the CPG paper's interval"] = replace(design, agresti_caffo=True)
     rows = []
     for question, one in designs.items():
-        note = f"{power:.0%} sure, {_interval(one)}"
+        note = f"{power:.0%} sure, {_interval_name(one)}"
         rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {MAX_SEARCHED}"))
     return rows[::-1] if paper_first else rows
 
 
-def _interval(design: Design) -> str:
+def _interval_name(design: Design) -> str:
     if design.agresti_caffo:
         return "agresti-caffo"
     return "tango" if design.paired else "miettinen-nurminen"

@@ -1,4 +1,4 @@
-"""The scorecard of a run, and which part of the space its states covered."""
+"""The scorecard of a run, and the coverage of its visited states."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from wmel.settings import builds_part
 from wmel.stats.estimate import Estimate
 from wmel.values import is_json
 
-BINS = 20  # parts of an axis that is covered
+BINS = 20  # of the histogram of a coverage axis
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """Every metric's estimate; the undefined ones say why."""
+    """The estimate of every metric. An undefined estimate has a reason."""
 
     policy_name: str
     episodes: int
@@ -37,20 +37,20 @@ class Scorecard:
 
 
 def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
-    """Every metric of the catalogue that needs no number, and those requested, such as success@20 or deadline@5."""
+    """The metrics of the catalogue without required settings, and extra ones such as success@20 or deadline@5."""
     for name in extra:
         metric(name)
     return stored_scorecard(policy_name, table, extra)
 
 
 def stored_scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
-    """The same of stored rows: a metric that is not installed here any more is undefined, with the reason."""
+    """The scorecard of stored rows. A metric that is no longer installed is undefined, with the reason."""
     plain = [name for name in METRICS.parts if not name.endswith("@")]
-    return Scorecard(policy_name, len(table), {name: asked(name, table) for name in (*plain, *extra)})
+    return Scorecard(policy_name, len(table), {name: evaluate_metric(name, table) for name in (*plain, *extra)})
 
 
-def asked(name: str, table: EpisodeTable) -> Estimate:
-    """The estimate of a metric; one of a plugin that cannot be had is undefined with the reason, not fatal."""
+def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
+    """The estimate of a metric. If a metric of a plugin fails, it is undefined, with the reason."""
     try:
         found = metric(name)(table)
     except WmelError as error:
@@ -65,9 +65,9 @@ def asked(name: str, table: EpisodeTable) -> Estimate:
 
 
 def metric(given: Any) -> Any:
-    """A metric: success_rate, success@20, share@above=0.5, the same as {name, **settings}, or a function of a table.
+    """A metric, from text (success_rate, success@20, share@above=0.5), {name, **settings} or a function of a table.
 
-    A class, or a function of settings alone, makes the metric; any other is the metric.
+    A class, or a function of settings alone, builds the metric. Any other function is the metric.
     """
     if callable(given):
         return given
@@ -78,7 +78,7 @@ def metric(given: Any) -> Any:
 
 
 def try_metric(name: str) -> None:
-    """Refuse a metric of a plugin that breaks, or returns no Estimate, on a success and a failure."""
+    """Raises BadInput if a metric of a plugin fails or returns no Estimate, on a table of a success and a failure."""
     if metric_data(name)["name"] in METRICS.built_in:
         return
     found, place = metric(name), ""
@@ -94,13 +94,13 @@ def try_metric(name: str) -> None:
 
 
 def _code_of(metric: Any) -> Any:
-    """The function or class that a metric is made of."""
+    """The function or class that defines a metric."""
     inner = metric.func if isinstance(metric, partial) else metric
     return inner if isfunction(inner) else type(inner)
 
 
 def _two_episodes() -> EpisodeTable:
-    """A success and a failure, both struck and timed."""
+    """A success and a failure, both perturbed and timed."""
     columns = blank_columns(2)
     columns["episode_seed"][:] = 0, 1
     columns["success"][:] = True, False
@@ -117,7 +117,7 @@ def _two_episodes() -> EpisodeTable:
 
 
 def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A metric as {name, **settings}; the text is a shorthand for it: NAME@VALUE, or NAME@KEY=VALUE,KEY=VALUE."""
+    """A metric as {name, **settings}, from that or from text: NAME@VALUE, or NAME@KEY=VALUE,KEY=VALUE."""
     if not isinstance(given, str):
         name, settings = name_and_settings(given, "metric")
         return {"name": name, **settings}
@@ -133,7 +133,7 @@ def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metric_texts(metrics: Sequence[Any]) -> list[str]:
-    """Metrics as the texts that name them in tables and records; a swept setting stands for one of each value."""
+    """Metrics as texts, as in tables and records. A swept setting gives one text for each value."""
     return [text for one in metrics for text in ([one] if isinstance(one, str) else _metric_texts(one))]
 
 
@@ -147,31 +147,31 @@ def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _values_of(name: str, setting: str, value: Any) -> Sequence[Any]:
-    """The values a setting of a metric stands for: one, or those it sweeps."""
+    """The values of a metric's setting: one, or those of its sweep."""
     is_swept = isinstance(value, Mapping) and set(value) == {"sweep"}
     values = value["sweep"] if is_swept else [value]
     if not isinstance(values, list | tuple) or not values:
         raise BadInput(f"metric '{name}': {setting}.sweep must be a list of at least one value, got {values!r:.60}")
     for one in values:
         if not is_json(one):
-            raise BadInput(f"metric '{name}': {setting} must be what JSON can hold, got {one!r:.60}")
+            raise BadInput(f"metric '{name}': JSON cannot represent {setting} = {one!r:.60}")
     return values
 
 
-def has_axis(names: tuple[str, ...]) -> bool:
-    """Whether observations with these components have an axis to be covered."""
+def has_coverage_axis(names: tuple[str, ...]) -> bool:
+    """Whether observations with these components have a coverage axis."""
     return any(name.startswith("cos") for name in names)
 
 
-def uprightness(names: tuple[str, ...], observations: np.ndarray) -> np.ndarray | None:
-    """The sum of the cosines among the components [...,O] -> [...]; None where there is none."""
-    cosines = [place for place, name in enumerate(names) if name.startswith("cos")]
+def _uprightness(names: tuple[str, ...], observations: np.ndarray) -> np.ndarray | None:
+    """The sum of the cosines among the components [...,O] -> [...]. None if there is no cosine."""
+    cosines = [index for index, name in enumerate(names) if name.startswith("cos")]
     return observations[..., cosines].sum(axis=-1) if cosines else None
 
 
 def coverage(names: tuple[str, ...], observations: np.ndarray) -> Coverage | None:
-    """How upright the visited states [N,O] were; None where nothing can be upright."""
-    values = uprightness(names, observations)
+    """The coverage of uprightness by the visited states [N,O]. None if no component is a cosine."""
+    values = _uprightness(names, observations)
     if values is None:
         return None
     values = values[np.isfinite(values)]

@@ -1,4 +1,4 @@
-"""What a gap may be called: the strict rule, the paper's rule and the anytime rule."""
+"""Verdicts on a gap: the strict rule, the rule of the CPG paper and the anytime rule."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,22 +14,22 @@ from wmel.stats.proportions import clopper_pearson
 from wmel.stats.sequential import anytime_decision, confidence_sequence
 
 IF_AS_SEEN = "with 80% probability if the rates are as seen"
-DELTA = 0.10  # gaps smaller than this count as none
-RHO = 0.10  # rates that are surely this close to 0 or 1 count as there
-TAU = 0.05  # rates this close to 0 or 1 count as there
+DELTA = 0.10  # the margin of equivalence
+RHO = 0.10  # the margin of a rate to 0 or 1, for the bounds of the strict rule
+TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper
 ALPHA = 0.05
-MOST_ERRORS = 0.01  # share of broken episodes beyond which nothing is claimed
+MOST_ERRORS = 0.01  # the share of episodes with an error above which the verdict is inconclusive
 
 
 class Label(StrEnum):
-    """What may be said."""
+    """The label of a verdict."""
 
     MODEL_BOTTLENECK = "MODEL BOTTLENECK"
     LEARNED_OUTPERFORMS = "LEARNED OUTPERFORMS ORACLE"
     PLANNER_BOTTLENECK = "PLANNER BOTTLENECK"
     AS_GOOD = "MODEL AS GOOD AS ORACLE"
     EQUIVALENT = "EQUIVALENT, PLANNER-LIMITED"
-    EQUIVALENT_ONLY = "EQUIVALENT"  # nothing is claimed of how good the oracle is
+    EQUIVALENT_ONLY = "EQUIVALENT"  # without a claim about the success rate of the oracle
     INCONCLUSIVE = "INCONCLUSIVE"
     INCONCLUSIVE_FUTILE = "INCONCLUSIVE (stopped for futility)"
     INCONCLUSIVE_ERRORS = "INCONCLUSIVE (errors)"
@@ -45,7 +45,7 @@ DECIDED = (  # labels after which an anytime run adds no pairs
 
 @dataclass(frozen=True)
 class Verdict:
-    """A label, the rule, margins and interval of the gap behind it, why, and the n per arm that would decide."""
+    """A label, with its rule, margins, interval of the gap and reason, and the n per arm that would decide."""
 
     label: Label
     rule: str
@@ -58,15 +58,15 @@ class Verdict:
         return f"{self.label} ({self.rule}): {self.reason}"
 
 
-def shown(interval: Estimate) -> str:
-    """An interval as it is printed: clipped to what a gap can be, and said so."""
+def format_interval(interval: Estimate) -> str:
+    """An interval as text. It is clipped to [-1, 1], which the text states."""
     assert interval.low is not None and interval.high is not None
     clipped = " (clipped)" if interval.low < -1 or interval.high > 1 else ""
     return f"[{max(interval.low, -1):+.3f}, {min(interval.high, 1):+.3f}]{clipped}"
 
 
-def with_enough_episodes(verdict: Verdict, designs: list[Design], otherwise: str) -> Verdict:
-    """An inconclusive verdict with the n per arm at which one of the designs decides, or with what else to do."""
+def add_required_episodes(verdict: Verdict, designs: list[Design], otherwise: str) -> Verdict:
+    """Adds to an inconclusive verdict the n per arm at which one of the designs decides, or other advice."""
     if verdict.label is not Label.INCONCLUSIVE:
         return verdict
     n = required_episodes(*designs) if designs else None
@@ -87,29 +87,29 @@ STRICT_LABELS = (
 
 
 def strict_verdict(result: CPGResult) -> Verdict:
-    """A gap at 95%, rates by exact one-sided 95% bounds, equivalence at 90%."""
-    gap, near = result.gap, result.gap_at(0.90)
+    """The verdict by a 95% interval of the gap, exact one-sided 95% bounds of the rates, and equivalence at 90%."""
+    gap, equivalence_interval = result.gap, result.gap_at(0.90)
     oracle = clopper_pearson(result.oracle_successes, result.n_episodes_oracle, confidence=0.90)
     learned = clopper_pearson(result.learned_successes, result.n_episodes_learned, confidence=0.90)
-    label = STRICT_LABELS[int(strict_branches(_bounds(gap), _bounds(near), oracle, learned))]
-    equal = f"the 90% interval {shown(near)} is within {DELTA:g} of 0"
+    label = STRICT_LABELS[int(strict_branches(_bounds(gap), _bounds(equivalence_interval), oracle, learned))]
+    equal = f"the 90% interval {format_interval(equivalence_interval)} is within {DELTA:g} of 0"
     solved = f"to solve {1 - RHO:g} of episodes (at least {float(oracle.low):.3f})"
     reasons = {
-        Label.MODEL_BOTTLENECK: f"the 95% interval {shown(gap)} lies above 0",
-        Label.LEARNED_OUTPERFORMS: f"the 95% interval {shown(gap)} lies below 0",
+        Label.MODEL_BOTTLENECK: f"the 95% interval {format_interval(gap)} lies above 0",
+        Label.LEARNED_OUTPERFORMS: f"the 95% interval {format_interval(gap)} lies below 0",
         Label.PLANNER_BOTTLENECK: f"both rates are surely at most {RHO:g}",
         Label.AS_GOOD: f"{equal}; the oracle is shown {solved}",
         Label.EQUIVALENT: f"{equal}; the oracle is not shown {solved}",
-        Label.INCONCLUSIVE: f"the 95% interval {shown(gap)} holds 0, too wide for equivalence",
+        Label.INCONCLUSIVE: f"the 95% interval {format_interval(gap)} holds 0, too wide for equivalence",
     }
-    interval = near if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
+    interval = equivalence_interval if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
     verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": 0.05}, interval, reasons[label])
-    return with_enough_episodes(verdict, _designs_as_seen(result), "widen delta, or accept it")
+    return add_required_episodes(verdict, _designs_as_seen(result), "widen delta, or accept it")
 
 
-def strict_branches(gap: Bounds, near: Bounds, oracle: Bounds, learned: Bounds) -> np.ndarray:
-    """Which of STRICT_LABELS the 95% and 90% intervals of a gap and the exact bounds of both rates lead to."""
-    equivalent = (near.low > -DELTA) & (near.high < DELTA)
+def strict_branches(gap: Bounds, equivalence_interval: Bounds, oracle: Bounds, learned: Bounds) -> np.ndarray:
+    """The index in STRICT_LABELS, from the 95% and 90% intervals of a gap and the exact bounds of both rates."""
+    equivalent = (equivalence_interval.low > -DELTA) & (equivalence_interval.high < DELTA)
     branches = [
         gap.low > 0,
         gap.high < 0,
@@ -125,7 +125,7 @@ def _bounds(interval: Estimate) -> Bounds:
 
 
 def _designs_as_seen(result: CPGResult) -> list[Design]:
-    """What the observed rates could lead to: a gap, equivalence, or either."""
+    """The designs that could decide at the observed rates: a gap, equivalence, or both."""
     rates = result.oracle_success_rate, result.learned_success_rate
     pairs = result.pairs
     arms = (*rates, pairs is not None, 0.0 if pairs is None else float(pairs.phi))
@@ -137,29 +137,29 @@ def paper_verdict(result: CPGResult) -> Verdict:
     """The label by the rule of the CPG paper."""
     interval, rates = result.agresti_caffo, (result.oracle_success_rate, result.learned_success_rate)
     assert interval.low is not None and interval.high is not None
-    label, reason = Label.INCONCLUSIVE, f"the interval {shown(interval)} holds 0"
+    label, reason = Label.INCONCLUSIVE, f"the interval {format_interval(interval)} holds 0"
     if interval.low > 0:
-        label, reason = Label.MODEL_BOTTLENECK, f"the interval {shown(interval)} lies above 0"
+        label, reason = Label.MODEL_BOTTLENECK, f"the interval {format_interval(interval)} lies above 0"
     elif interval.high < 0:
-        label, reason = Label.LEARNED_OUTPERFORMS, f"the interval {shown(interval)} lies below 0"
+        label, reason = Label.LEARNED_OUTPERFORMS, f"the interval {format_interval(interval)} lies below 0"
     elif max(rates) <= TAU:
         label, reason = Label.PLANNER_BOTTLENECK, f"both observed rates are at most {TAU:g}"
     elif min(rates) >= 1 - TAU:
         label, reason = Label.AS_GOOD, f"both observed rates are at least {1 - TAU:g}"
     designs = [Design(*rates, agresti_caffo=True)] if rates[0] != rates[1] else []
     verdict = Verdict(label, "paper", {"tau": TAU}, interval, reason)
-    return with_enough_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
+    return add_required_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
 
 
 def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
-    """The label whenever one looks; with a cap, the most pairs the run may take, also whether it was worth going on."""
+    """The verdict after any number of pairs. With a cap, the maximum number of pairs, it can also be futility."""
     if result.pairs is None:
         raise BadInput("the anytime rule needs pairs: run both arms on the same episode seeds, and give their tables")
     b, c, n = int(result.pairs.oracle_only), int(result.pairs.learned_only), int(result.pairs.n)
     low, high = confidence_sequence(b, c, n, alpha=ALPHA)
     interval = Estimate(result.raw_gap, float(low), float(high), n, "confidence sequence")
     decision = anytime_decision(b, c, n, delta=DELTA, alpha=ALPHA, cap=cap)
-    where = f"after {n} pairs the confidence sequence {shown(interval)}"
+    where = f"after {n} pairs the confidence sequence {format_interval(interval)}"
     if decision == "gap":
         label, side = (Label.MODEL_BOTTLENECK, "above") if b > c else (Label.LEARNED_OUTPERFORMS, "below")
         reason = f"{where} lies {side} 0"
@@ -174,9 +174,9 @@ def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
 
 
 def cpg_verdict(result: CPGResult, rule: str = "strict", *, cap: int | None = None) -> Verdict:
-    """The verdict by the rule `strict` (default), `paper`, or `anytime` for pairs that may have been stopped early.
+    """The verdict by the rule `strict`, `paper`, or `anytime`, which allows for a run that may stop early.
 
-    Only `anytime` takes a cap, the most pairs the run may take: near it a run may be given up as futile.
+    Only `anytime` has a cap, the maximum number of pairs of the run. Near the cap a run can stop for futility.
     """
     rules: dict[str, Callable[[CPGResult], Verdict]] = {
         "strict": strict_verdict,

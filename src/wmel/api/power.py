@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wmel.analysis.sample_size import needs
+from wmel.analysis.sample_size import answer_questions
 from wmel.api import options as o
 from wmel.api.verbs import verb
 from wmel.reports.records import stamp
@@ -31,7 +31,7 @@ def power(
 ) -> Result:
     """The episodes per arm a decision needs, by exact enumeration, and what n of them can find."""
     design = Design(oracle, learned, paired, phi, equivalence)
-    rows = needs(design, n=n, half_width=half_width, power=power, paper_first=paper)
+    rows = answer_questions(design, n=n, half_width=half_width, power=power, paper_first=paper)
     record = PowerRecord(
         **stamp(),
         kind="power",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from wmel.analysis.rescore import rescored
+from wmel.analysis.rescore import rescore
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.api.load import load, result_path, stored_result
@@ -91,7 +91,7 @@ def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
     if one.run is None:
         return one
     try:
-        table = rescored(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
+        table = rescore(one.run.table, criterion, horizon=one.run.horizon, stop=one.run.stop)
     except BadInput as error:
         return replace(one, run=None, missing=one.cell.episodes, failure=str(error))
     return replace(one, run=replace(one.run, success=str(criterion), table=table))

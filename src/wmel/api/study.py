@@ -34,7 +34,7 @@ from wmel.reports.study_record import study_record
 from wmel.reports.study_report import study_document
 from wmel.reports.study_rows import study_rows
 from wmel.reports.study_summary import study_answer, study_intervals
-from wmel.results import Later, Result
+from wmel.results import LazyValue, Result
 
 
 @verb
@@ -163,7 +163,7 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
         "results": results,
         "readings": readings,
         "comparisons": compared.comparisons,
-        "cells": Later(lambda: study_tables(store).cells),
+        "cells": LazyValue(lambda: study_tables(store).cells),
     }
     return result
 

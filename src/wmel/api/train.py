@@ -15,7 +15,7 @@ from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods, implements
 from wmel.parts import name_and_settings
 from wmel.reports.small_svg import Curves
-from wmel.results import Later, Result
+from wmel.results import LazyValue, Result
 
 INTERRUPTED = 130
 CARD = "card.json"  # of a checkpoint
@@ -56,7 +56,7 @@ def train(
 def stored_training(folder: Path) -> Result:
     """The result of a training from its checkpoint; its model is restored when it is read."""
     card = card_of(folder)
-    return _result(card, folder, Later(lambda: restored(folder, catalog.environment(card["environment"]))))
+    return _result(card, folder, LazyValue(lambda: restored(folder, catalog.environment(card["environment"]))))
 
 
 def card_of(folder: Path) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Running episodes: the only place where policies and environments meet."""
+"""The closed loop: policies act in environments, one block of episodes at a time."""

@@ -1,4 +1,4 @@
-"""The same policy at several planning horizons, on the same episode seeds."""
+"""Sweeps of the planning horizon: one policy at several horizons, on the same episode seeds."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,12 +26,12 @@ def horizon_sweep(
     timed_decisions: int = 100,
     progress: Callable[[float], None] = lambda finished: None,
 ) -> list[SweepPoint]:
-    """Run `policy_at(h)` for each planning horizon h, in increasing order.
+    """Runs `policy_at(h)` for each planning horizon h, in increasing order.
 
-    Without an `episode_horizon`, an episode may take as many steps as the environment allows.
+    `episode_horizon` is the maximum number of steps of an episode; None: that of the environment.
     """
     if not plan_horizons:
-        raise BadInput("a sweep needs at least one planning horizon, got none")
+        raise BadInput("a sweep requires at least one planning horizon, got none")
     for plan_horizon in plan_horizons:
         require_whole(plan_horizon, "a planning horizon")
     require(len(set(plan_horizons)) == len(plan_horizons), "planning horizons must differ", list(plan_horizons))

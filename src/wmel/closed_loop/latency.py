@@ -1,4 +1,4 @@
-"""Latency is a single-decision quantity: decisions kept during a run and timed alone after it."""
+"""Latency of single decisions: a sample of the decisions of a run, repeated one by one after the run."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from wmel.arrays import Array, take_rows
-from wmel.closed_loop.steps import attributed
+from wmel.closed_loop.steps import attribute_errors
 from wmel.contract.policy import Percept, Policy
 from wmel.machine import limit_threads
 from wmel.randomness import Streams
@@ -17,8 +17,8 @@ THREADS = 1
 
 
 @dataclass(frozen=True, eq=False)
-class KeptDecision:
-    """What one episode saw and remembered when it had to decide."""
+class SampledDecision:
+    """The inputs of one decision of one episode."""
 
     episode: int
     percept: Percept
@@ -28,50 +28,51 @@ class KeptDecision:
 
 @dataclass
 class DecisionSample:
-    """Decisions spread evenly over a run: all of them while few, then every second, fourth, eighth ...
+    """An evenly spaced sample of the decisions of a run: all of them, then every second, fourth, eighth, and so on.
 
-    At least `wanted` of a run that makes as many, and fewer than twice that.
+    Its size is at least `target` if the run has that many decisions, and always below twice `target`.
     """
 
-    wanted: int
-    kept: list[KeptDecision] = field(default_factory=list)
-    every: int = 1
-    seen: int = 0
+    target: int
+    decisions: list[SampledDecision] = field(default_factory=list)
+    stride: int = 1
+    offered: int = 0
 
     def offer(self, episodes: np.ndarray, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> None:
-        """Look at a batch of decisions just made; episodes [B] are their places in the table."""
-        for row in range(len(episodes)) if self.wanted else ():
-            if self.seen % self.every == 0:
+        """Adds the decisions of a batch that belong to the sample. `episodes` [B] are rows of the table."""
+        for row in range(len(episodes)) if self.target else ():
+            if self.offered % self.stride == 0:
                 one = np.array([row])
-                self.kept.append(
-                    KeptDecision(int(episodes[row]), percept.rows(one), take_rows(memory, one), streams.rows(one))
+                self.decisions.append(
+                    SampledDecision(int(episodes[row]), percept.rows(one), take_rows(memory, one), streams.rows(one))
                 )
-            self.seen += 1
-            if len(self.kept) >= 2 * self.wanted:
-                self.kept, self.every = self.kept[::2], 2 * self.every
+            self.offered += 1
+            if len(self.decisions) >= 2 * self.target:
+                self.decisions, self.stride = self.decisions[::2], 2 * self.stride
 
 
-def decision_times(policy: Policy, sample: DecisionSample, budget: float = math.inf) -> list[tuple[int, float]]:
-    """(episode, milliseconds) of kept decisions at batch 1, warm, on one thread; one that now fails is left out.
+def time_decisions(policy: Policy, sample: DecisionSample, budget: float = math.inf) -> list[tuple[int, float]]:
+    """(episode, milliseconds) of sampled decisions at batch 1, after a warm-up, on one thread.
 
-    When a budget of seconds is spent no further one is timed; they are taken in an order spread over the run.
+    Decisions that raise an error are left out. Timing stops once it has taken `budget` seconds; the order of the
+    decisions is random, so that those timed are spread over the run.
     """
-    if not sample.kept:
+    if not sample.decisions:
         return []
-    times, order = [], np.random.default_rng(0).permutation(len(sample.kept))
+    times, order = [], np.random.default_rng(0).permutation(len(sample.decisions))
     with limit_threads(THREADS):
         until = perf_counter_ns() + 1e9 * min(budget, 1e6)
-        attributed(lambda rows: [_seconds(policy, sample.kept[0]) for _ in range(WARM_UPS)], np.arange(1))
+        attribute_errors(lambda rows: [_seconds(policy, sample.decisions[0]) for _ in range(WARM_UPS)], np.arange(1))
         for place in order:
-            one = sample.kept[place]
-            outcome = attributed(lambda rows, one=one: _seconds(policy, one), np.arange(1))
+            one = sample.decisions[place]
+            outcome = attribute_errors(lambda rows, one=one: _seconds(policy, one), np.arange(1))
             times += [(int(place), 1e3 * seconds) for _, seconds in outcome.pieces]
             if perf_counter_ns() > until:
                 break
-    return [(sample.kept[place].episode, milliseconds) for place, milliseconds in sorted(times)]
+    return [(sample.decisions[place].episode, milliseconds) for place, milliseconds in sorted(times)]
 
 
-def _seconds(policy: Policy, decision: KeptDecision) -> float:
+def _seconds(policy: Policy, decision: SampledDecision) -> float:
     begin = perf_counter_ns()
     memory = policy.observe(decision.percept, decision.memory)
     policy.act(decision.percept, memory, decision.streams)

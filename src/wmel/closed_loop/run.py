@@ -1,4 +1,4 @@
-"""Run episodes in blocks: `run_episodes` for a table, `BenchmarkRunner` for a run with its settings."""
+"""Runs of episodes in blocks: `run_episodes` returns a table, `BenchmarkRunner` a run with its settings."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from wmel.closed_loop.latency import THREADS, DecisionSample, decision_times
+from wmel.closed_loop.latency import THREADS, DecisionSample, time_decisions
 from wmel.closed_loop.lockstep import Lockstep
 from wmel.closed_loop.steps import Rules
 from wmel.closed_loop.trajectories import Trajectories
@@ -21,12 +21,12 @@ from wmel.perturbations.env_default import EnvPerturbation
 from wmel.schema import EpisodeTable, Run, concatenate_tables
 
 EPISODES_PER_SEED = 100_000
-LEAST_TIMING, SHARE_OF_TIMING = 5.0, 0.2  # seconds spent on timing decisions: so many, or this share of the run's
+MIN_TIMING_SECONDS, TIMING_SHARE = 5.0, 0.2  # the time spent on timing decisions: the longer of it and a share
 EPISODES = 30  # the default of every verb
 
 
 def episode_seeds(seed: int, episodes: int) -> np.ndarray:
-    """The published formula: episode k of a seed is seed * 100000 + k."""
+    """The episode seeds of a seed: episode k has the seed `seed * 100000 + k`."""
     require_whole(episodes, "the number of episodes")
     require(episodes <= EPISODES_PER_SEED, f"one seed holds at most {EPISODES_PER_SEED} episodes", episodes)
     require_whole(seed, "a seed", at_least=0)
@@ -48,13 +48,16 @@ def run_episodes(
     progress: Callable[[float], None] = lambda finished: None,
     record: Trajectories | None = None,
 ) -> EpisodeTable:
-    """Run one episode per seed; `block` of them step together, which changes speed and never a row.
+    """Runs one episode per seed, `block` of them at a time. The rows do not depend on `block`.
 
-    Of its decisions `timed_decisions`, or up to twice as many, are timed for latency, all if there are fewer;
-    `progress` is told what share of how many episodes has just been done. Without a criterion, given or the
-    environment's own, nothing is judged and every episode runs to its end. `record` is handed every step.
+    Args:
+        criterion: The success criterion; None: that of the environment. Without either, no episode is judged and every
+            episode runs to its end.
+        timed_decisions: How many decisions to time: at least this many if there are as many, and below twice that.
+        progress: Called with the newly finished part of the work, in episodes; it may be a fraction.
+        record: Receives every step.
     """
-    seeds = _checked_seeds(episode_seeds)
+    seeds = _check_seeds(episode_seeds)
     require_whole(block, "block")
     steps = environment.spec.max_steps if max_steps is None else max_steps
     require_whole(steps, "the episode horizon")
@@ -68,24 +71,26 @@ def run_episodes(
     with limit_blas_threads():
         for first in range(0, len(seeds), block):
             tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
-    budget = max(LEAST_TIMING, SHARE_OF_TIMING * (perf_counter() - begin))
-    return _with_costs(concatenate_tables(tables), policy, sample, budget)
+    budget = max(MIN_TIMING_SECONDS, TIMING_SHARE * (perf_counter() - begin))
+    return _add_compute_and_latency(concatenate_tables(tables), policy, sample, budget)
 
 
-def _with_costs(table: EpisodeTable, policy: Policy, sample: DecisionSample, budget: float) -> EpisodeTable:
-    """The table with what each episode's decisions are declared to cost, and how long the kept ones took.
+def _add_compute_and_latency(
+    table: EpisodeTable, policy: Policy, sample: DecisionSample, budget: float
+) -> EpisodeTable:
+    """The table with the declared compute of each episode, and the times of the sampled decisions.
 
-    No more than a budget of seconds is spent on timing them.
+    Timing stops after `budget` seconds.
     """
     if policy.compute_per_plan_call is not None:
         table = table.with_column("declared_compute", table["plan_calls"] * float(policy.compute_per_plan_call))
     latencies = table["planning_latencies_ms"].copy()
-    for episode, milliseconds in decision_times(policy, sample, budget):
+    for episode, milliseconds in time_decisions(policy, sample, budget):
         latencies[episode] = (*latencies[episode], milliseconds)
     return table.with_column("planning_latencies_ms", latencies)
 
 
-def _checked_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
+def _check_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
     array = np.asarray(seeds)
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
         raise BadInput(f"episode seeds must be a list of at least one whole number, got {seeds!r}")
@@ -97,44 +102,44 @@ def _checked_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BenchmarkRunner:
-    """One policy in one environment for a number of episodes; without a seed one is drawn and recorded.
+    """One policy in one environment, for a number of episodes. Without a seed, a random one is chosen and recorded.
 
-    With `perturb_prob` above 0 the perturbation (the environment's own unless another is given) strikes, and the seeds
-    it struck are run once more without it, so that recovery has something to be compared with.
+    With `perturb_prob` above 0, episodes are perturbed at random. The seeds of perturbed episodes are run again without
+    the perturbation, as the reference for recovery.
     """
 
     environment: Environment
     policy: Policy
     episodes: int = EPISODES
-    horizon: int | None = None  # None: as many steps as the environment allows
+    horizon: int | None = None  # None: the maximum of the environment
     perturb_prob: float = 0.0
-    perturbation: Perturbation | None = None
-    perturb_step: int | None = None  # None: drawn by each episode's seed
-    seed: int | Sequence[int] | None = None  # several: that many episodes of each
+    perturbation: Perturbation | None = None  # None: that of the environment
+    perturb_step: int | None = None  # None: sampled from the episode seed
+    seed: int | Sequence[int] | None = None  # with several seeds, each has `episodes` episodes
     first_episode: int = 0  # of each seed
-    criterion: Criterion | None = None  # None: the environment's own
-    stop: Stop | str | None = None  # None: at a success that is established at once, else at the end
+    criterion: Criterion | None = None  # None: that of the environment
+    stop: Stop | str | None = None  # None: success if the criterion is established at once, else horizon
     block: int = 512
     timed_decisions: int = 100
 
     @property
     def disturbance(self) -> Disturbance | None:
-        """What strikes, if anything does."""
+        """The perturbation and its probability. None if the probability is 0."""
         if self.perturb_prob == 0:
             return None
         return Disturbance(self.perturbation or EnvPerturbation(), self.perturb_prob, self.perturb_step)
 
     @property
     def max_steps(self) -> int:
-        """Steps an episode may take."""
+        """The maximum number of steps of an episode."""
         return self.environment.spec.max_steps if self.horizon is None else self.horizon
 
     def run(self, progress: Callable[[float], None] = lambda finished: None, record: Trajectories | None = None) -> Run:
-        """Run the episodes; `progress` is told what share of how many has just been done, `record` every step."""
+        """Runs the episodes. `progress` and `record` are those of `run_episodes`."""
         seeds, disturbance = self._seeds(), self.disturbance
-        share = 1 / (1 + self.perturb_prob)  # of the time; about as many as are struck run once more, left alone
+        share = 1 / (1 + self.perturb_prob)  # of the time; the perturbed episodes run again
 
-        def part_done(finished: float) -> None:
+        def report_share(finished: float) -> None:
             progress(share * finished)
 
         criterion = self.criterion or self.environment.default_criterion
@@ -142,17 +147,17 @@ class BenchmarkRunner:
         table = run_episodes(
             self.environment,
             self.policy,
-            np.concatenate([self._episodes_of(seed) for seed in seeds]),
+            np.concatenate([self._seeds_of_episodes(seed) for seed in seeds]),
             criterion=criterion,
             stop=stop,
             max_steps=self.max_steps,
             disturbance=disturbance,
             block=self.block,
             timed_decisions=self.timed_decisions,
-            progress=part_done,
+            progress=report_share,
             record=record,
         )
-        whole = self._with_unperturbed(table, part_done)
+        whole = self._add_unperturbed(table, report_share)
         progress((1 - share) * len(table) - share * int(table["perturbed"].sum()))
         return Run(
             environment_name=self.environment.spec.name,
@@ -162,7 +167,7 @@ class BenchmarkRunner:
             seeds=seeds,
             horizon=self.max_steps,
             perturb_prob=self.perturb_prob,
-            perturbation=None if disturbance is None else _named(disturbance),
+            perturbation=None if disturbance is None else _perturbation_name(disturbance),
             layout=self.environment.spec.layout,
             init=self.environment.spec.init,
             success=None if criterion is None else str(criterion),
@@ -172,12 +177,12 @@ class BenchmarkRunner:
             table=whole,
         )
 
-    def _episodes_of(self, seed: int) -> np.ndarray:
-        """episode seeds of one seed, from the first asked for on"""
+    def _seeds_of_episodes(self, seed: int) -> np.ndarray:
+        """The episode seeds of one seed, from `first_episode`."""
         return episode_seeds(seed, self.first_episode + self.episodes)[self.first_episode :]
 
     def _seeds(self) -> tuple[int, ...]:
-        """Those asked for; one is drawn where none was."""
+        """The requested seeds, or a random one."""
         if self.seed is None:
             return (secrets.randbelow(2**31),)
         if not isinstance(self.seed, Sequence):
@@ -185,15 +190,15 @@ class BenchmarkRunner:
         require(len(set(self.seed)) == len(self.seed) > 0, "seeds must be one or more, all different", self.seed)
         return tuple(self.seed)
 
-    def _with_unperturbed(self, table: EpisodeTable, progress: Callable[[float], None]) -> EpisodeTable:
-        """The table with what became of the struck seeds when they were left alone."""
-        struck = np.flatnonzero(table["perturbed"])
-        if not len(struck):
+    def _add_unperturbed(self, table: EpisodeTable, progress: Callable[[float], None]) -> EpisodeTable:
+        """The table with the success of the perturbed seeds in a run without the perturbation."""
+        perturbed = np.flatnonzero(table["perturbed"])
+        if not len(perturbed):
             return table
-        alone = run_episodes(
+        unperturbed = run_episodes(
             self.environment,
             self.policy,
-            table["episode_seed"][struck],
+            table["episode_seed"][perturbed],
             criterion=self.criterion,
             stop=self.stop,
             max_steps=self.max_steps,
@@ -202,10 +207,10 @@ class BenchmarkRunner:
             progress=progress,
         )
         success = table["unperturbed_success"].copy()
-        success[struck] = alone["success"]
+        success[perturbed] = unperturbed["success"]
         return table.with_column("unperturbed_success", success)
 
 
-def _named(disturbance: Disturbance) -> str:
+def _perturbation_name(disturbance: Disturbance) -> str:
     step = disturbance.step
     return disturbance.perturbation.name + ("" if step is None else f" from step {step}")

@@ -1,4 +1,4 @@
-"""Recorded steps of episodes: actions, states, observations and rewards."""
+"""Trajectories: the recorded actions, states, observations and rewards of episodes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,53 +13,56 @@ from wmel.schema import EpisodeTable
 
 @dataclass(eq=False)
 class Trajectories:
-    """What each action met and led to, in the order it happened."""
+    """Transitions of episodes, in the order of execution."""
 
-    episodes: list[np.ndarray] = field(default_factory=list)  # each [b], places in the table
+    episodes: list[np.ndarray] = field(default_factory=list)  # each [b], rows of the table
     actions: list[np.ndarray] = field(default_factory=list)  # each [b,A], values
-    states: list[np.ndarray] = field(default_factory=list)  # each [b,S], as the action found them
+    states: list[np.ndarray] = field(default_factory=list)  # each [b,S], before the action
     next_states: list[np.ndarray] = field(default_factory=list)  # each [b,S]
 
     def add(self, episodes: np.ndarray, actions: np.ndarray, states: np.ndarray, next_states: np.ndarray) -> None:
-        """One step of some episodes."""
+        """Adds one step of some episodes."""
         self.episodes.append(episodes)
         self.actions.append(actions)
         self.states.append(states)
         self.next_states.append(next_states)
 
     def arrays(self, environment: Environment, table: EpisodeTable) -> dict[str, np.ndarray]:
-        """episode_seed [E], steps [E]; actions, states, next_states, observations, next_observations [E,T,...] and the
-        table's rewards [E,T], NaN beyond an episode's last step."""
+        """The arrays of a file of trajectories, for E episodes of at most T steps.
+
+        These are episode_seed [E] and steps [E]; actions, states, next_states, observations and next_observations
+        [E,T,...]; and rewards [E,T] if the table has any. Steps after the end of an episode are NaN.
+        """
         if not self.episodes:
             raise BadInput("no episode took a step: there is no trajectory to record")
         episode = np.concatenate(self.episodes)
         order = np.argsort(episode, kind="stable")
         steps = np.bincount(episode, minlength=len(table))
-        place = np.concatenate([np.arange(count) for count in steps])
+        step = np.concatenate([np.arange(count) for count in steps])
 
-        def padded(numbers: np.ndarray) -> np.ndarray:
-            laid = np.full((len(table), steps.max(), *numbers.shape[1:]), np.nan)
-            laid[episode[order], place] = numbers[order]
-            return laid
+        def pad(numbers: np.ndarray) -> np.ndarray:
+            padded = np.full((len(table), steps.max(), *numbers.shape[1:]), np.nan)
+            padded[episode[order], step] = numbers[order]
+            return padded
 
         states, next_states = np.concatenate(self.states), np.concatenate(self.next_states)
         return {
             "episode_seed": table["episode_seed"],
             "steps": steps,
-            "actions": padded(np.concatenate(self.actions)),
-            "states": padded(states),
-            "next_states": padded(next_states),
-            "observations": padded(environment.observe(states)),
-            "next_observations": padded(environment.observe(next_states)),
-            **({"rewards": _padded_rewards(table, int(steps.max()))} if any(_earned(table)) else {}),
+            "actions": pad(np.concatenate(self.actions)),
+            "states": pad(states),
+            "next_states": pad(next_states),
+            "observations": pad(environment.observe(states)),
+            "next_observations": pad(environment.observe(next_states)),
+            **({"rewards": _pad_rewards(table, int(steps.max()))} if any(_has_rewards(table)) else {}),
         }
 
 
 def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write the arrays as .npz, whole or not at all."""
+    """Writes the arrays atomically to an .npz file."""
 
     def write(draft: Path) -> None:
-        with draft.open("wb") as file:  # given a name, numpy would put .npz behind it
+        with draft.open("wb") as file:  # numpy would append .npz to a name
             np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
 
     try:
@@ -68,14 +71,14 @@ def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
         raise CannotWrite(f"cannot write the trajectories {path}: {error.strerror or error}") from error
 
 
-def _padded_rewards(table: EpisodeTable, longest: int) -> np.ndarray:
-    rewards = np.full((len(table), longest), np.nan)
-    for row in np.flatnonzero(_earned(table)):
-        earned = table["rewards"][row]
-        rewards[row, : len(earned)] = earned
-    return rewards
+def _pad_rewards(table: EpisodeTable, longest: int) -> np.ndarray:
+    padded = np.full((len(table), longest), np.nan)
+    for row in np.flatnonzero(_has_rewards(table)):
+        rewards = table["rewards"][row]
+        padded[row, : len(rewards)] = rewards
+    return padded
 
 
-def _earned(table: EpisodeTable) -> list[bool]:
-    """Which episodes took a step that was rewarded."""
+def _has_rewards(table: EpisodeTable) -> list[bool]:
+    """Whether each episode has rewards."""
     return [rewards is not None for rewards in table["rewards"]]

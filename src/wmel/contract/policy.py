@@ -72,3 +72,16 @@ class Policy(Protocol):
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None: ...
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision: ...
+
+
+class StatelessPolicy:
+    """A mixin for policies without memory, settings and a model."""
+
+    compute_per_plan_call: int | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {}
+
+    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
+        return None

@@ -18,7 +18,7 @@ from wmel.models.callable_model import adapt_model
 from wmel.models.imagine import decode_trajectory, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
-from wmel.policies.mixture import acting_itself, exploration, mixture_label, policy_shares
+from wmel.policies.mixture import exploration, mixture_label, policy_shares, uses_model_policy
 from wmel.stats.means import t_quantile
 
 
@@ -38,7 +38,7 @@ class PredictionErrorDiagnostic:
 
     def check(self, environment: Environment, model: Any, objective: Any) -> None:
         """Raises BadInput if a prediction error cannot be measured, before any episode runs."""
-        if acting_itself(self.source):
+        if uses_model_policy(self.source):
             raise BadInput(f"a prediction error needs states of a policy that is no model's own, got {self.source!r}")
         exploration(environment, self.source, self.epsilon)
         if min(self.episode_steps, environment.spec.max_steps) < self.steps:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.analysis.scorecard import coverage, has_axis
+from wmel.analysis.scorecard import coverage, has_coverage_axis
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.cell import Cell, Diagnostic, Part, Training
@@ -88,7 +88,7 @@ def run_block(block: Block, progress: Callable[[float], None] = lambda finished:
     """Runs the episodes of a block."""
     start_s, runner = time.perf_counter(), block.runner
     world = runner.environment
-    measures_coverage = has_axis(world.spec.observation)
+    measures_coverage = has_coverage_axis(world.spec.observation)
     steps = Trajectories() if measures_coverage or block.trajectories else None
     run = runner.run(progress, steps)
     visited = None

@@ -1,1 +1,1 @@
-"""Optimisers over action sequences."""
+"""Planners: optimisers over action sequences."""

@@ -1,7 +1,8 @@
-"""What planners share: distributions over action sequences, their refinement, and the choice among candidates."""
+"""Search over action sequences: knots, distributions and their refinement, and the choice of the cheapest candidate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +11,20 @@ from wmel.contract.environment import Box, Finite, Space
 from wmel.contract.planner import CandidateCosts, Plan, PlanningProblem, Remainder
 from wmel.errors import BadInput
 from wmel.randomness import normals
+from wmel.settings import check_settings
 
-Weigh = Callable[[Array, CandidateCosts], tuple[Array, Array]]  # candidates, costs -> those that teach, their weights
+Weighting = Callable[[Array, CandidateCosts], tuple[Array, Array]]  # samples, costs -> samples to fit, their weights
+
+
+def check_planner(planner: Any) -> None:
+    """Checks and converts the settings of a planner. Call it in `__post_init__`."""
+    check_settings(planner)
+    Knots.check(planner.knots, planner.plan_horizon)
 
 
 @dataclass(frozen=True)
 class Knots:
-    """`count` moments spread evenly over a horizon, its first and last step among them."""
+    """`count` evenly spaced steps of a horizon, which include its first and last step."""
 
     count: int
     horizon: int
@@ -24,58 +32,58 @@ class Knots:
 
     @classmethod
     def over(cls, knots: int | None, horizon: int, space: Space) -> "Knots":
-        """As many knots as asked for, at most one per step; without any, one per step."""
+        """The given number of knots, at most one per step. None: one per step."""
         if knots is not None and not isinstance(space, Box):
-            raise BadInput("knots interpolate between actions, which needs a Box; finite actions have nothing between")
+            raise BadInput("knots interpolate between actions, which requires a Box: this action space is finite")
         return cls(horizon if knots is None else min(knots, horizon), horizon, space)
 
     @staticmethod
     def check(knots: int | None, horizon: int) -> None:
-        """Refuse a single knot, unless there is a single step."""
+        """Raises BadInput for fewer than two knots, unless a plan has one step."""
         if knots is not None and knots < 2 and knots != horizon:
-            raise BadInput(f"knots must be at least 2, or as many as a plan has steps ({horizon}), got {knots}")
+            raise BadInput(f"knots must be at least 2, or the number of steps of a plan ({horizon}), got {knots}")
 
-    def spread(self, values: Array) -> Array:
-        """Values at the knots [B,N,count,A] -> values at every step [B,N,horizon,A], never outside the bounds."""
+    def interpolate(self, values: Array) -> Array:
+        """Interpolates linearly: values at the knots [B,N,count,A] -> at every step [B,N,horizon,A], within bounds."""
         if self.count == self.horizon or not isinstance(self.space, Box):
             return values
-        before, share = self._between()
+        before, weight = self._interpolation_weights()
         after = np.minimum(before + 1, self.count - 1)
-        share = as_like(share.astype(np.float32), values)[:, None]
+        weight = as_like(weight.astype(np.float32), values)[:, None]
         left, right = values[:, :, before], values[:, :, after]
         low, high = as_like(self.space.low, values), as_like(self.space.high, values)
-        return namespace_of(values).clip(left + share * (right - left), low, high)
+        return namespace_of(values).clip(left + weight * (right - left), low, high)
 
     @property
-    def moments(self) -> np.ndarray:
-        """The step each knot stands at."""
+    def steps(self) -> np.ndarray:
+        """The step of each knot [count]."""
         return np.rint(np.linspace(0, self.horizon - 1, self.count)).astype(int)
 
-    def _between(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each step the knot before it, and how far it lies towards the next."""
-        moments, steps = self.moments, np.arange(self.horizon)
-        before = np.searchsorted(moments, steps, side="right") - 1
-        gaps = np.append(np.diff(moments), 1)
-        return before, (steps - moments[before]) / gaps[before]
+    def _interpolation_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each step the index of the knot before it, and the weight of the next knot: [horizon] each."""
+        knots, steps = self.steps, np.arange(self.horizon)
+        before = np.searchsorted(knots, steps, side="right") - 1
+        gaps = np.append(np.diff(knots), 1)
+        return before, (steps - knots[before]) / gaps[before]
 
 
-def with_remainder(drawn: Array, previous: Remainder | None, moments: np.ndarray) -> Array:
-    """Draws [B,N,K,A] for K moments of the plan, the first of which follows what is left of the last plan."""
+def insert_remainder(samples: Array, previous: Remainder | None, steps: np.ndarray) -> Array:
+    """The samples [B,N,K,A], of which the first continues the last plan. `steps` [K] are the steps of the samples."""
     if previous is None:
-        return drawn
-    drawn = copy_array(drawn)
-    drawn[:, 0] = continued(previous, drawn[:, 0], moments)
-    return drawn
+        return samples
+    samples = copy_array(samples)
+    samples[:, 0] = continue_plan(previous, samples[:, 0], steps)
+    return samples
 
 
-def continued(previous: Remainder, otherwise: Array, moments: np.ndarray) -> Array:
-    """What is left of each row's last plan at some moments [K] of it, and `otherwise` [B,K,A] where it has run out."""
-    left = as_like(moments, otherwise)[None, :] < previous.lengths[:, None]
-    return namespace_of(otherwise).where(left[:, :, None], previous.actions[:, moments], otherwise)
+def continue_plan(previous: Remainder, default: Array, steps: np.ndarray) -> Array:
+    """The actions of the remainder at `steps` [K], and `default` [B,K,A] after its end."""
+    is_left = as_like(steps, default)[None, :] < previous.lengths[:, None]
+    return namespace_of(default).where(is_left[:, :, None], previous.actions[:, steps], default)
 
 
 def uniform_actions(space: Space, uniforms: Array) -> Array:
-    """Numbers [...,A] of a stream -> actions [...,A] as they travel, never outside the bounds."""
+    """Uniforms [...,A] of a stream -> actions [...,A], uniform over the space."""
     xp = namespace_of(uniforms)
     if isinstance(space, Box):
         low, high = as_like(space.low, uniforms), as_like(space.high, uniforms)
@@ -85,7 +93,7 @@ def uniform_actions(space: Space, uniforms: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class GaussianSequences:
-    """Independent normals with a mean and deviation per row, step and component."""
+    """Independent normal distributions, with a mean and standard deviation per row, step and component."""
 
     space: Box
     mean: Array  # [B,H,A]
@@ -95,22 +103,22 @@ class GaussianSequences:
     def start(
         cls, space: Box, problem: PlanningProblem, knots: Knots, previous: Remainder | None
     ) -> "GaussianSequences":
-        """As wide as the box around its middle, or around what is left of the last plan."""
+        """The mean is the middle of the box, or the remainder of the last plan. The deviation is half the range."""
         xp = namespace_of(problem.like)
         low, high = as_like(space.low, problem.like), as_like(space.high, problem.like)
         batch, width = len(problem.streams), space.width
         mean = xp.broadcast_to((low + high) / 2, (batch, knots.count, width))
         if previous is not None:
-            mean = continued(previous, mean, knots.moments)
+            mean = continue_plan(previous, mean, knots.steps)
         return cls(space, mean, xp.broadcast_to((high - low) / 2, (batch, knots.count, width)))
 
     @property
     def uniforms_per_action(self) -> int:
-        """Box-Muller turns uniform numbers into normals pair by pair."""
+        """Rounded up to an even number: Box-Muller converts pairs."""
         return self.space.width + self.space.width % 2
 
     def sample(self, uniforms: Array) -> Array:
-        """Uniforms [B,N,H,A'] -> candidates [B,N,H,A]; the mean competes with its own samples."""
+        """Uniforms [B,N,H,A'] -> samples [B,N,H,A]. The first sample is the mean."""
         xp = namespace_of(uniforms)
         low, high = (self._each_step(bound, uniforms) for bound in (self.space.low, self.space.high))
         noise = normals(uniforms)[..., : self.space.width]
@@ -120,39 +128,43 @@ class GaussianSequences:
         return xp.clip(noise, low, high, out=noise)
 
     def _each_step(self, bound: Array, like: Array) -> Array:
-        """A bound [A] written out for every step [H,A]: numpy is slow along an axis as short as an action."""
+        """A bound [A] repeated for every step [H,A]: numpy is slow along a short axis."""
         return as_like(np.ascontiguousarray(np.broadcast_to(bound, self.mean.shape[1:])), like)
 
-    def refit(self, elites: Array, weights: Array, smoothing: float, min_deviation: float = 0.0) -> "GaussianSequences":
-        """The distribution of the elites [B,E,H,A] by weight [B,E], mixed with `smoothing` parts of the old one.
+    def refit(
+        self, samples: Array, weights: Array, smoothing: float, min_deviation: float = 0.0
+    ) -> "GaussianSequences":
+        """The fit to samples [B,E,H,A] with weights [B,E], mixed with `smoothing` parts of the old distribution.
 
-        No deviation falls below `min_deviation` halves of the action's range.
+        Deviations are at least `min_deviation`, in halves of the action's range. Rows without weight do not change.
         """
-        xp = namespace_of(elites)
-        known = (weights.sum(1) > 0)[:, None, None]
+        xp = namespace_of(samples)
+        has_weight = (weights.sum(1) > 0)[:, None, None]
         weights = weights[:, :, None, None]
-        mean = (weights * elites).sum(1)
-        variance = (weights * (elites - mean[:, None]) ** 2).sum(1)
+        mean = (weights * samples).sum(1)
+        variance = (weights * (samples - mean[:, None]) ** 2).sum(1)
         mixed_mean = (1 - smoothing) * mean + smoothing * self.mean
         mixed_deviation = (1 - smoothing) * xp.sqrt(variance) + smoothing * self.deviation
         if min_deviation > 0:
-            half_range = as_like((self.space.high - self.space.low) / 2, elites)
+            half_range = as_like((self.space.high - self.space.low) / 2, samples)
             mixed_deviation = xp.maximum(mixed_deviation, min_deviation * half_range)
         return GaussianSequences(
-            self.space, xp.where(known, mixed_mean, self.mean), xp.where(known, mixed_deviation, self.deviation)
+            self.space,
+            xp.where(has_weight, mixed_mean, self.mean),
+            xp.where(has_weight, mixed_deviation, self.deviation),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class CategoricalSequences:
-    """Independent choices with a probability per row, step and action."""
+    """Independent categorical distributions, with a probability per row, step and action."""
 
     space: Finite
     probabilities: Array  # [B,H,count]
 
     @classmethod
     def start(cls, space: Finite, problem: PlanningProblem) -> "CategoricalSequences":
-        """Every action equally likely."""
+        """The uniform distribution."""
         shape = (len(problem.streams), problem.horizon, space.count)
         return cls(space, as_like(np.full(shape, 1 / space.count, np.float32), problem.like))
 
@@ -161,65 +173,65 @@ class CategoricalSequences:
         return 1
 
     def sample(self, uniforms: Array) -> Array:
-        """Uniforms [B,N,H,1] -> candidates [B,N,H,1], by counting the thresholds each number passes."""
+        """Uniforms [B,N,H,1] -> samples [B,N,H,1]: the number of cumulative probabilities that each uniform reaches."""
         thresholds = self.probabilities.cumsum(-1)
-        chosen = to_int32(uniforms[..., 0] >= thresholds[:, None, :, 0])
+        actions = to_int32(uniforms[..., 0] >= thresholds[:, None, :, 0])
         for action in range(1, self.space.count - 1):
-            chosen += uniforms[..., 0] >= thresholds[:, None, :, action]
-        return chosen[..., None]
+            actions += uniforms[..., 0] >= thresholds[:, None, :, action]
+        return actions[..., None]
 
     def refit(
-        self, elites: Array, weights: Array, smoothing: float, min_deviation: float = 0.0
+        self, samples: Array, weights: Array, smoothing: float, min_deviation: float = 0.0
     ) -> "CategoricalSequences":
-        """How often the elites [B,E,H,1] by weight [B,E] choose each action, with `smoothing` parts of uniform.
+        """The frequencies in samples [B,E,H,1] with weights [B,E], mixed with `smoothing` parts of uniform.
 
-        A choice has no deviation: `min_deviation` belongs to a Box.
+        `min_deviation` applies to a Box only. Rows without weight do not change.
         """
-        known = (weights.sum(1) > 0)[:, None, None]
-        frequency = (weights[:, :, None, None] * one_hot(elites[..., 0], self.space.count)).sum(1)
+        has_weight = (weights.sum(1) > 0)[:, None, None]
+        frequency = (weights[:, :, None, None] * one_hot(samples[..., 0], self.space.count)).sum(1)
         mixed = (1 - smoothing) * frequency + smoothing / self.space.count
-        probabilities = namespace_of(elites).where(known, mixed, self.probabilities)
+        probabilities = namespace_of(samples).where(has_weight, mixed, self.probabilities)
         return CategoricalSequences(self.space, probabilities)
 
 
-def usable(costs: Array) -> Array:
-    """Costs with NaN and both infinities turned into +inf, the worst there is."""
+def replace_non_finite(costs: Array) -> Array:
+    """Costs with NaN and infinities replaced by +inf, so that they rank last."""
     xp = namespace_of(costs)
     return xp.where(xp.isfinite(costs), costs, xp.inf)
 
 
 def cheapest(candidates: Array, outcome: CandidateCosts) -> Plan:
-    """The first cheapest candidate of each row: candidates [B,N,H,A]."""
-    costs = usable(outcome.costs)
-    winner = namespace_of(costs).arange(len(costs), device=costs.device), costs.argmin(1)
-    return Plan(candidates[winner], outcome.lengths[winner], costs[winner])
+    """The cheapest of the candidates [B,N,H,A] of each row, the first among equals."""
+    costs = replace_non_finite(outcome.costs)
+    index = namespace_of(costs).arange(len(costs), device=costs.device), costs.argmin(1)
+    return Plan(candidates[index], outcome.lengths[index], costs[index])
 
 
-def elites(candidates: Array, outcome: CandidateCosts, count: int) -> tuple[Array, Array]:
+def select_elites(candidates: Array, outcome: CandidateCosts, count: int) -> tuple[Array, Array]:
     """The `count` cheapest candidates of each row [B,count,H,A] and their weights [B,count].
 
-    Usable ones share a weight of 1; the rest have none, so that a row of unusable costs teaches nothing.
+    Candidates with a finite cost share a weight of 1, the others have weight 0.
     """
-    costs = usable(outcome.costs)
+    costs = replace_non_finite(outcome.costs)
     order = order_by_cost(costs)[:, :count]
-    counted = to_float32(namespace_of(costs).isfinite(pick(costs, order)))
-    return pick(candidates, order), counted / counted.sum(1).clip(1)[:, None]
+    weights = to_float32(namespace_of(costs).isfinite(pick(costs, order)))
+    return pick(candidates, order), weights / weights.sum(1).clip(1)[:, None]
 
 
-def better(held: Plan, challenger: Plan) -> Plan:
-    """Row by row the strictly cheaper of two plans; the held one wins ties."""
-    xp = namespace_of(held.costs)
-    wins = challenger.costs < held.costs
+def choose_cheaper(first: Plan, second: Plan) -> Plan:
+    """The cheaper of two plans, row by row; the first if the costs are equal."""
+    xp = namespace_of(first.costs)
+    is_cheaper = second.costs < first.costs
     return Plan(
-        xp.where(wins[:, None, None], challenger.actions, held.actions),
-        xp.where(wins, challenger.lengths, held.lengths),
-        xp.where(wins, challenger.costs, held.costs),
+        xp.where(is_cheaper[:, None, None], second.actions, first.actions),
+        xp.where(is_cheaper, second.lengths, first.lengths),
+        xp.where(is_cheaper, second.costs, first.costs),
     )
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """How often and how widely to draw; what is learned from a draw is up to the planner."""
+    """Repeated sampling from a distribution and refitting of it. The planner weighs the samples."""
 
     iterations: int
     candidates: int
@@ -227,23 +239,23 @@ class Refinement:
     knots: int | None
     min_deviation: float = 0.0  # of the fits, in halves of the action's range
 
-    def plan(self, problem: PlanningProblem, remainder: Remainder | None, weigh: Weigh) -> Plan:
-        """The cheapest candidate of all iterations."""
+    def plan(self, problem: PlanningProblem, remainder: Remainder | None, weigh: Weighting) -> Plan:
+        """The cheapest candidate of all iterations. `weigh` returns the samples to fit, and their weights."""
         knots = Knots.over(self.knots, problem.horizon, problem.space)
         sequences = _start(problem, knots, remainder)
         shape = (self.candidates, knots.count, sequences.uniforms_per_action)
         rounds = as_like(problem.streams.uniforms("plan", shape, rounds=self.iterations), problem.like)
         best = None
-        for place, uniforms in enumerate(rounds, start=1):
-            drawn = sequences.sample(uniforms)
+        for iteration, uniforms in enumerate(rounds, start=1):
+            samples = sequences.sample(uniforms)
             if best is None:
-                drawn = with_remainder(drawn, remainder, knots.moments)
-            candidates = knots.spread(drawn)
+                samples = insert_remainder(samples, remainder, knots.steps)
+            candidates = knots.interpolate(samples)
             outcome = problem.cost(candidates)
-            challenger = cheapest(candidates, outcome)
-            best = challenger if best is None else better(best, challenger)
-            if place < self.iterations:
-                sequences = sequences.refit(*weigh(drawn, outcome), self.smoothing, self.min_deviation)
+            plan = cheapest(candidates, outcome)
+            best = plan if best is None else choose_cheaper(best, plan)
+            if iteration < self.iterations:
+                sequences = sequences.refit(*weigh(samples, outcome), self.smoothing, self.min_deviation)
         assert best is not None, "there is at least one iteration"
         return best
 

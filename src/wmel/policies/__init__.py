@@ -1,1 +1,1 @@
-"""Policies: what closes the loop."""
+"""Policies: they choose the actions of an episode."""

@@ -1,4 +1,4 @@
-"""Bring your own model, the documents' way: `encode, rollout, score, plan` on single observations."""
+"""Planning with an object of four methods: `encode, rollout, score, plan` on single observations."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from wmel.catalog import PLANNERS
 from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
-from wmel.contract.policy import Decision, Percept
+from wmel.contract.policy import Decision, Percept, StatelessPolicy
 from wmel.errors import BadInput, BadModel, require_whole
 from wmel.models.imagine import reduce_costs
-from wmel.policies.model_predictive import make_plan, planned_decision
+from wmel.policies.model_predictive import build_decision, make_plan
 from wmel.randomness import Streams
 
 
 @runtime_checkable
 class FourMethods(Protocol):
-    """What such an object implements; a score is better the lower it is."""
+    """The four methods. A lower score is better."""
 
     def encode(self, observation: np.ndarray) -> Any: ...
 
@@ -33,8 +33,8 @@ class FourMethods(Protocol):
 
 
 @dataclass(frozen=True)
-class FourMethodsPolicy:
-    """Our planner over the object's own encode, rollout and score; its `plan` is the policy `native`."""
+class FourMethodsPolicy(StatelessPolicy):
+    """A planner over `encode`, `rollout` and `score` of the object. Its `plan` is the policy `native`."""
 
     name: str
     environment: EnvironmentSpec
@@ -48,7 +48,7 @@ class FourMethodsPolicy:
         if self.execute is not None:
             require_whole(self.execute, "execute")
         if self.planner.warm_start:
-            raise BadInput("a warm start needs a batched model; an object with the four methods starts anew")
+            raise BadInput("a warm start needs a batched model: an object with the four methods has none")
 
     @property
     def compute_per_plan_call(self) -> int:
@@ -64,9 +64,6 @@ class FourMethodsPolicy:
             "planner": self.parts.get("planner") or PLANNERS.describe(self.planner),
         }
 
-    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
-        return None
-
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         horizon = min(self.planner.plan_horizon, int(percept.steps_left.min()))
         latents = [self.model.encode(observation.copy()) for observation in percept.observation]
@@ -75,7 +72,7 @@ class FourMethodsPolicy:
             batch, count = candidates.shape[:2]
             values = self.environment.actions.as_values(candidates)
             costs = [
-                self._step_costs(latents[row], percept.goal[row], values[row, which])
+                self._score_steps(latents[row], percept.goal[row], values[row, which])
                 for row in range(batch)
                 for which in range(count)
             ]
@@ -84,12 +81,12 @@ class FourMethodsPolicy:
 
         problem = PlanningProblem(cost, self.environment.actions, streams, horizon, like=percept.observation)
         plan = make_plan(self.planner, problem, None)
-        return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute)
+        return build_decision(self.planner, plan, horizon=horizon, execute=self.execute)
 
-    def _step_costs(self, latent: Any, goal: np.ndarray, actions: np.ndarray) -> list[float]:
+    def _score_steps(self, latent: Any, goal: np.ndarray, actions: np.ndarray) -> list[float]:
         """The score after each of the actions [H,A]."""
-        trajectory = self.model.rollout(copy.deepcopy(latent), actions.copy())  # it may write into what it is given
+        trajectory = self.model.rollout(copy.deepcopy(latent), actions.copy())  # it may change its arguments
         if len(trajectory) != len(actions) + 1:
-            wanted = f"{len(actions) + 1} latents for {len(actions)} actions"
-            raise BadModel(f"{type(self.model).__name__}.rollout must return {wanted}, got {len(trajectory)}")
+            expected = f"{len(actions) + 1} latents for {len(actions)} actions"
+            raise BadModel(f"{type(self.model).__name__}.rollout must return {expected}, got {len(trajectory)}")
         return [float(self.model.score(after, goal.copy())) for after in trajectory[1:]]

@@ -1,4 +1,4 @@
-"""Several policies shared out over episodes, and a share of random actions: how data are explored."""
+"""Exploration policies: a mixture of policies over episodes, and a share of random actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from wmel.errors import BadInput, is_number, require
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 
-ITS_OWN = ("native", "prior")  # policies that are a model's own
+MODEL_POLICIES = ("native", "prior")  # policies that a model provides
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Each episode belongs to one policy, by its seed; then each action is a uniform draw with probability epsilon."""
+    """Assigns a policy to each episode by its seed. Each action is random with probability epsilon."""
 
     name: str
     actions: Space
     policies: Sequence[Policy]
-    shares: Sequence[float]  # of episodes, adding up to 1
+    shares: Sequence[float]  # of the episodes, with a sum of 1
     epsilon: float = 0.0
     compute_per_plan_call: int | None = None
 
@@ -37,51 +37,52 @@ class Mixture:
         return {"epsilon": self.epsilon, "shares": list(self.shares)}
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
-        """Every policy sees every episode, so that a later change of shares changes nothing else."""
-        kept: dict[str, Array] = {}
-        for place, policy in enumerate(self.policies):
-            own = policy.observe(percept.visible_to(policy.reads), _own(memory, place))
-            kept |= {f"{place}:{name}": array for name, array in (own or {}).items()}
-        return kept or None
+        """Every policy observes every episode, so its memory does not depend on the shares."""
+        joint: dict[str, Array] = {}
+        for index, policy in enumerate(self.policies):
+            own = policy.observe(percept.visible_to(policy.reads), _own_memory(memory, index))
+            joint |= {f"{index}:{name}": array for name, array in (own or {}).items()}
+        return joint or None
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
-        chosen = self._chosen(streams)
-        longest, made = 1, []
-        for place in np.unique(chosen):
-            rows, policy = np.flatnonzero(chosen == place), self.policies[place]
-            seen = percept.rows(rows).visible_to(policy.reads)
-            decision = policy.act(seen, take_rows(_own(memory, place), rows), streams.rows(rows))
-            made.append((place, rows, decision))
+        assigned = self._assign_policies(streams)
+        longest, decisions = 1, []
+        for index in np.unique(assigned):
+            rows, policy = np.flatnonzero(assigned == index), self.policies[index]
+            own_percept = percept.rows(rows).visible_to(policy.reads)
+            decision = policy.act(own_percept, take_rows(_own_memory(memory, index), rows), streams.rows(rows))
+            decisions.append((index, rows, decision))
             longest = max(longest, np.shape(decision.actions)[1])
         count = len(percept)
         actions = np.zeros((count, longest, self.actions.width), self.actions.dtype)
         lengths, steps = np.zeros(count, np.int64), np.zeros(count, np.int64)
         errors: dict[int, str] = {}
-        kept = copy_memory(memory)
-        for place, rows, decision in made:
+        joint = copy_memory(memory)
+        for index, rows, decision in decisions:
             for name, array in (decision.memory or {}).items():
-                kept[f"{place}:{name}"][rows] = array
+                joint[f"{index}:{name}"][rows] = array
             actions[rows, : np.shape(decision.actions)[1]] = decision.actions
             lengths[rows], steps[rows] = decision.lengths, decision.model_steps
             errors |= {int(rows[row]): message for row, message in decision.errors.items()}
-        return Decision(self._explored(actions, streams), lengths, kept, steps, errors)
+        return Decision(self._explore(actions, streams), lengths, joint, steps, errors)
 
-    def _chosen(self, streams: Streams) -> np.ndarray:
-        """Which policy each episode belongs to: [B]"""
-        drawn = Streams(streams.episode_seeds, np.zeros_like(streams.counters)).uniforms("mixture", (1,))[0, :, 0]
-        return np.searchsorted(np.cumsum(self.shares)[:-1], drawn, side="right")
+    def _assign_policies(self, streams: Streams) -> np.ndarray:
+        """The index of each episode's policy: [B]."""
+        uniforms = Streams(streams.episode_seeds, np.zeros_like(streams.counters)).uniforms("mixture", (1,))[0, :, 0]
+        return np.searchsorted(np.cumsum(self.shares)[:-1], uniforms, side="right")
 
-    def _explored(self, actions: np.ndarray, streams: Streams) -> np.ndarray:
+    def _explore(self, actions: np.ndarray, streams: Streams) -> np.ndarray:
+        """The actions [B,K,A], each replaced by a random one with probability epsilon."""
         if self.epsilon == 0:
             return actions
         _, longest, width = actions.shape
-        drawn = streams.uniforms("epsilon", (longest, 1 + width))[0]
-        return np.where(drawn[..., :1] < self.epsilon, uniform_actions(self.actions, drawn[..., 1:]), actions)
+        uniforms = streams.uniforms("epsilon", (longest, 1 + width))[0]
+        return np.where(uniforms[..., :1] < self.epsilon, uniform_actions(self.actions, uniforms[..., 1:]), actions)
 
 
 @dataclass(frozen=True)
 class PolicyShare:
-    """One policy of a mixture, its settings, and its share of the episodes in proportion to the others."""
+    """One policy of a mixture, its settings, and its share of the episodes relative to the other shares."""
 
     name: str
     share: float = 1.0
@@ -94,7 +95,7 @@ class PolicyShare:
 
 
 def policy_shares(given: Any) -> tuple[PolicyShare, ...]:
-    """The policies of a mixture: as text (random, 3*random+cem), as {name, share, **settings}, or a list of these."""
+    """The policies of a mixture, from text (random, 3*random+cem), {name, share, **settings} or a list of these."""
     if isinstance(given, str):
         return tuple(_parse_share(part, given) for part in given.split("+"))
     if isinstance(given, Mapping):
@@ -109,9 +110,9 @@ def policy_shares(given: Any) -> tuple[PolicyShare, ...]:
 
 
 def exploration(environment: Environment, given: Any, epsilon: float = 0.0, model: Any = None) -> Policy:
-    """A policy, or a mixture of several, as `policy_shares` takes them, with a share of random actions.
+    """Builds a policy or a mixture, with a share of random actions, from what `policy_shares` accepts.
 
-    `model` is what prior and native act by; the others plan on the true dynamics.
+    `model` provides the policies prior and native. The others use the true dynamics.
     """
     require(0 <= epsilon <= 1, "epsilon must lie in [0, 1]", epsilon)
     shares = policy_shares(given)
@@ -128,32 +129,32 @@ def exploration(environment: Environment, given: Any, epsilon: float = 0.0, mode
 
 
 def mixture_label(given: Any) -> str:
-    """A mixture as people write it."""
+    """A mixture as text."""
     return given if isinstance(given, str) else "+".join(one.label for one in policy_shares(given))
 
 
-def acting_itself(given: Any) -> bool:
-    """Whether a policy is, in part, a model's own."""
-    return any(one.name in ITS_OWN for one in policy_shares(given))
+def uses_model_policy(given: Any) -> bool:
+    """Whether a mixture contains a policy that a model provides."""
+    return any(one.name in MODEL_POLICIES for one in policy_shares(given))
 
 
 def _is_own(one: PolicyShare, model: Any) -> bool:
-    return model is not None and one.name in ITS_OWN
+    return model is not None and one.name in MODEL_POLICIES
 
 
 def _parse_share(part: str, text: str) -> PolicyShare:
-    """One policy as it is typed: a name, or a share, a star and a name."""
+    """One policy from text: a name, or a share, an asterisk and a name."""
     weight, star, name = part.strip().rpartition("*")
     try:
         share = float(weight) if star else 1.0
     except ValueError:
-        raise BadInput(f"{text!r} is no mixture of policies; write one like random, or 3*random+cem") from None
+        raise BadInput(f"{text!r} is not a mixture of policies, such as random or 3*random+cem") from None
     require(0 < share < np.inf, "shares of a mixture must be positive", text)
     return PolicyShare(name.strip(), share)
 
 
-def _own(memory: dict[str, Array] | None, place: int) -> dict[str, Array] | None:
-    """What one of the policies remembers, where it remembers anything."""
-    prefix = f"{place}:"
+def _own_memory(memory: dict[str, Array] | None, index: int) -> dict[str, Array] | None:
+    """The memory of one of the policies."""
+    prefix = f"{index}:"
     own = {name.removeprefix(prefix): array for name, array in (memory or {}).items() if name.startswith(prefix)}
     return own or None

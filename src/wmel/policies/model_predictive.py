@@ -1,4 +1,4 @@
-"""Model-predictive control: any planner as a policy. Imagine candidates with a model, execute the best, look again."""
+"""Model-predictive control: a planner as a policy. It plans with a model, executes actions, and plans again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,11 +29,11 @@ from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
 from wmel.randomness import Streams
 
-BYTES_OF_CANDIDATES = 64 << 20  # drawn at a time
+BYTES_OF_CANDIDATES = 64 << 20  # sampled at a time
 
 
 def make_plan(planner: Planner, problem: PlanningProblem, previous: Remainder | None) -> Plan:
-    """The plan of a planner; anything else that it returns is refused."""
+    """The plan of a planner. Raises BadDecision if the planner returns anything else."""
     plan = planner.plan(problem, previous)
     if not isinstance(plan, Plan):
         place = locate_code(type(planner).plan)
@@ -41,25 +41,25 @@ def make_plan(planner: Planner, problem: PlanningProblem, previous: Remainder | 
     return plan
 
 
-def planned_decision(
+def build_decision(
     planner: Planner, plan: Plan, *, horizon: int, execute: int | None, memory: dict[str, Array] | None = None
 ) -> Decision:
-    """The plan or the first `execute` of it, what it took, and an error for each row without a finite cost."""
+    """The decision to execute a plan, or its first `execute` actions. Rows without a finite cost have an error."""
     lengths = to_numpy(plan.lengths).astype(np.int64)
     unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
-    reason = NoFiniteCandidate(f"none of {planner.evaluations} candidates had a finite cost")
+    error = NoFiniteCandidate(f"none of {planner.evaluations} candidates had a finite cost")
     return Decision(
         to_numpy(plan.actions),
         lengths if execute is None else lengths.clip(max=execute),
         memory,
         np.full(len(plan.costs), planner.evaluations * horizon),
-        {int(row): describe_error(reason) for row in unplanned},
+        {int(row): describe_error(error) for row in unplanned},
     )
 
 
 @dataclass(frozen=True)
 class ModelPredictive:
-    """A model, an objective and a planner in a loop; `execute` actions of each plan, or the whole plan if None."""
+    """Plans with a model, an objective and a planner. Executes `execute` actions of each plan; None: the whole plan."""
 
     name: str
     environment: EnvironmentSpec
@@ -73,19 +73,19 @@ class ModelPredictive:
         if self.execute is not None:
             require_whole(self.execute, "execute")
         if isinstance(self.objective, ModelReward) and not implements(self.model, HasReward):
-            raise BadInput(f"{self.model.spec.name} has no reward of its own, as objective model-reward needs")
+            raise BadInput(f"{self.model.spec.name} predicts no reward, which the objective model-reward requires")
         if self.planner.warm_start and self.execute is None:
-            raise BadInput("a warm start needs `execute`: a plan executed whole leaves nothing to start from")
+            raise BadInput("a warm start needs `execute`: no part of a plan is left after all of it is executed")
 
     @property
     def reads(self) -> Literal["observation", "state"]:
         return self.model.spec.reads
 
     @property
-    def is_warm(self) -> bool:
-        """Whether the rest of a plan starts the next."""
-        wanted = self.planner.warm_start
-        return self.execute is not None if wanted is None else wanted
+    def has_warm_start(self) -> bool:
+        """Whether the remainder of a plan is passed to the next plan call."""
+        requested = self.planner.warm_start
+        return self.execute is not None if requested is None else requested
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -108,17 +108,17 @@ class ModelPredictive:
         latents = self.model.encode(percept, before)
         if before is not None and latents.shape != before.shape:
             raise BadModel(f"{self.model.spec.name} changed its latents from {before.shape} to {latents.shape}")
-        if not self.is_warm:
+        if not self.has_warm_start:
             return {"latents": latents}
         if memory is None:
             actions = self.environment.actions
             blank = np.zeros((len(percept), self.planner.plan_horizon, actions.width), actions.dtype)
-            nothing = as_like(np.zeros(len(percept), np.int64), to_numpy_if_on_cpu(latents))
-            memory = {"plan": as_like(blank, to_numpy_if_on_cpu(latents)), "planned": nothing, "made_with": nothing}
+            zeros = as_like(np.zeros(len(percept), np.int64), to_numpy_if_on_cpu(latents))
+            memory = {"plan": as_like(blank, to_numpy_if_on_cpu(latents)), "planned": zeros, "steps_left": zeros}
         return {**memory, "latents": latents}
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
-        """Plan for all rows, in groups whose candidates fit the memory budget."""
+        """Plans for all rows, in groups whose candidates fit the memory budget."""
         bytes_per_row = 4 * self.compute_per_plan_call * self.environment.actions.width
         groups = -(-len(percept) * bytes_per_row // BYTES_OF_CANDIDATES)
         if groups == 1:
@@ -126,7 +126,7 @@ class ModelPredictive:
         parts = []
         for rows in np.array_split(np.arange(len(percept)), min(groups, len(percept))):
             parts.append(self._plan(percept.rows(rows), take_rows(memory, rows), streams.rows(rows)))
-        return _joined(parts)
+        return _join_decisions(parts)
 
     def _plan(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         assert memory is not None, "act follows observe"
@@ -137,27 +137,27 @@ class ModelPredictive:
         cost = ImaginedCost(
             self.model, self.objective, actions, latents, percept.goal, len(self.environment.observation)
         )
-        remainder = self._remainder(percept, memory) if self.is_warm else None
+        remainder = self._remainder(percept, memory) if self.has_warm_start else None
         problem = PlanningProblem(cost, actions, streams, horizon, like=to_numpy_if_on_cpu(latents))
         plan = make_plan(self.planner, problem, remainder)
-        if self.is_warm:
-            memory = {**memory, **self._carried(plan, fewest)}
-        return planned_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)
+        if self.has_warm_start:
+            memory = {**memory, **self._plan_memory(plan, fewest)}
+        return build_decision(self.planner, plan, horizon=horizon, execute=self.execute, memory=memory)
 
     def _remainder(self, percept: Percept, memory: dict[str, Array]) -> Remainder:
-        """The last plan moved up by the steps that have passed since; beyond its end nothing is left of it."""
+        """The last plan without the steps that have passed since."""
         xp, plan, planned = namespace_of(memory["plan"]), memory["plan"], memory["planned"]
-        passed = xp.where(planned > 0, memory["made_with"] - as_like(percept.steps_left, plan), 0)
+        passed = xp.where(planned > 0, memory["steps_left"] - as_like(percept.steps_left, plan), 0)
         steps = xp.arange(plan.shape[1], device=plan.device)[None, :] + passed[:, None]
         return Remainder(pick(plan, steps.clip(max=plan.shape[1] - 1)), (planned - passed).clip(0))
 
-    def _carried(self, plan: Plan, steps_left: int) -> dict[str, Array]:
-        """The plan as the next call will need it, and how many steps were left when it was made."""
+    def _plan_memory(self, plan: Plan, steps_left: int) -> dict[str, Array]:
+        """The arrays of the memory that hold a plan, its length, and the number of steps left when it was computed."""
         count, horizon = plan.actions.shape[:2]
         steps = as_like(np.minimum(np.arange(self.planner.plan_horizon), horizon - 1), plan.actions)
-        actions = plan.actions[:, steps]  # padded to the planner's horizon with what is never read
+        actions = plan.actions[:, steps]  # padded to the planner's horizon; the padding is never read
         whole = as_like(np.full(count, horizon, np.int64), plan.actions)
-        return {"plan": actions, "planned": whole, "made_with": as_like(np.full(count, steps_left, np.int64), actions)}
+        return {"plan": actions, "planned": whole, "steps_left": as_like(np.full(count, steps_left, np.int64), actions)}
 
 
 def planning(
@@ -170,34 +170,37 @@ def planning(
     name: str | None = None,
     **settings: Any,
 ) -> Policy:
-    """A planner, by its catalogue name with settings or as an object, over a model: the oracle unless one is given.
+    """The policy of a planner, given as an object or by its catalogue name with settings.
 
-    `execute` actions of each plan are executed, or the whole plan if None. The objective is the environment's first
-    unless one is given: by name, as {name, **settings} or as an object. An object of four methods scores by itself.
+    Args:
+        execute: How many actions of each plan are executed; None: all.
+        objective: A name, {name, **settings} or an object; None: the first objective of the environment. An object of
+            four methods has no objective: it uses its own `score`.
+        model: A model; None: the oracle.
     """
     if isinstance(planner, str):
         spec = PLANNERS.spec(planner, settings)
         chosen, described = spec.build(), spec.resolved
     elif settings:
-        raise BadInput(f"a planner given as an object has its settings already: leave out {next(iter(settings))}")
+        raise BadInput(f"a planner given as an object already has its settings: leave out {next(iter(settings))}")
     else:
         chosen, described = planner, PLANNERS.describe(planner)
     title: str = name or described["name"]
     adapted: Any
-    way, adapted = adapt_model(model) if model is not None else ("batched", Oracle(environment))
-    if way == "four methods":
+    interface, adapted = adapt_model(model) if model is not None else ("batched", Oracle(environment))
+    if interface == "four methods":
         if objective is not None:
-            raise BadInput(f"a model of four methods scores by its own `score`; objective '{objective}' has no use")
-        from wmel.policies.four_methods import FourMethodsPolicy  # which uses `planned_decision`
+            raise BadInput(f"a model of four methods uses its own `score`: leave out the objective '{objective}'")
+        from wmel.policies.four_methods import FourMethodsPolicy  # it imports this module
 
         return FourMethodsPolicy(title, environment.spec, adapted, chosen, execute, parts={"planner": described})
-    score, scored_by = build_objective(objective or environment.spec.objectives[0], environment)
-    parts = {"planner": described, "objective": scored_by}
-    return ModelPredictive(title, environment.spec, adapted, score, chosen, execute, parts=parts)
+    objective, objective_data = build_objective(objective or environment.spec.objectives[0], environment)
+    parts = {"planner": described, "objective": objective_data}
+    return ModelPredictive(title, environment.spec, adapted, objective, chosen, execute, parts=parts)
 
 
-def _joined(parts: list[Decision]) -> Decision:
-    """The decisions of several groups of rows as one."""
+def _join_decisions(parts: list[Decision]) -> Decision:
+    """Concatenates the decisions of several groups of rows."""
     starts = np.cumsum([0] + [len(part.lengths) for part in parts[:-1]])
     return Decision(
         np.concatenate([part.actions for part in parts]),

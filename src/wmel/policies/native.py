@@ -1,4 +1,4 @@
-"""native: an object's own `plan`, called for one episode at a time, each with a copy of its own."""
+"""native: the planner that a model provides: `plan` of an object with the four methods, or MPPI of TD-MPC2."""
 
 import copy
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from wmel.randomness import Streams
 
 @dataclass(frozen=True)
 class Native:
-    """What the object keeps between calls belongs to its copy; nothing is claimed about equality with our planners."""
+    """Calls `plan` for one episode at a time. Each episode has a copy of the object, with its own state."""
 
     actions: Space
     model: FourMethods
@@ -34,24 +34,24 @@ class Native:
         return {"model": type(self.model).__name__}
 
     def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array]:
-        return {"model": _objects([self.model] * len(percept))} if memory is None else memory
+        return {"model": _object_array([self.model] * len(percept))} if memory is None else memory
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         assert memory is not None, "act follows observe"
-        models = [copy.deepcopy(model) for model in memory["model"]]  # so that a repeated call finds it as it was
+        models = [copy.deepcopy(model) for model in memory["model"]]  # a repeated call starts from the same state
         plans = []
         for row, model in enumerate(models):
             left = int(percept.steps_left[row])
             plan = model.plan(percept.observation[row].copy(), percept.goal[row].copy(), left)
-            plans.append(self._travelling(list(plan))[:left])
+            plans.append(self._convert_plan(list(plan))[:left])
         lengths = np.array([len(plan) for plan in plans])
         actions = np.zeros((len(plans), max(1, lengths.max()), self.actions.width), self.actions.dtype)
         for row, plan in enumerate(plans):
             actions[row, : len(plan)] = plan
-        return Decision(actions, lengths, {"model": _objects(models)}, np.zeros(len(plans), np.int64))
+        return Decision(actions, lengths, {"model": _object_array(models)}, np.zeros(len(plans), np.int64))
 
-    def _travelling(self, plan: list[Any]) -> np.ndarray:
-        """A list of actions, finite ones given by name or index, as they travel: [K,A]."""
+    def _convert_plan(self, plan: list[Any]) -> np.ndarray:
+        """A list of actions as an array [K,A]. Finite actions may be names or indices."""
         if not plan:
             return np.zeros((0, self.actions.width), self.actions.dtype)
         if isinstance(self.actions, Finite):
@@ -64,7 +64,7 @@ class Native:
         if not numbers or array.shape != (len(plan), self.actions.width):
             raise BadDecision(f"a native plan is a list of actions by name, index or vector, got {plan[:3]!r}")
         if not self.actions.contains(array).all():
-            raise BadDecision(f"a native plan left the action space: {plan[:3]!r}")
+            raise BadDecision(f"a native plan is outside the action space: {plan[:3]!r}")
         return array.astype(self.actions.dtype)
 
 
@@ -79,13 +79,13 @@ def native(
     elites: Annotated[int, Meaning("best sequences it refits to (tdmpc2)", at_least=1)] = 64,
     temperature: Annotated[float, Meaning("how much more better elites count (tdmpc2)", at_least=0)] = 0.5,
 ) -> Native | LatentMPPI:
-    """The policy of an object with the four methods, or the planner of a model with a policy of its own."""
+    """The policy of an object with the four methods, or the planner of a model with a policy."""
     if model is None:
         raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
     if implements(model, HasPolicy):
         if not 0 <= from_policy < candidates or elites > candidates:
             raise BadInput(
-                f"of {candidates} candidates {elites} cannot be elites and {from_policy} the policy's own: give fewer"
+                f"{candidates} candidates are too few for {elites} elites and {from_policy} sequences of the policy"
             )
         return latent_mppi(
             environment,
@@ -97,8 +97,8 @@ def native(
             elites=elites,
             temperature=temperature,
         )
-    way, adapted = adapt_model(model)
-    if way != "four methods":
+    interface, adapted = adapt_model(model)
+    if interface != "four methods":
         raise BadInput(
             "native needs an object with the four methods encode, rollout, score and plan, or a model with a policy of "
             "its own, such as a tdmpc2"
@@ -106,7 +106,7 @@ def native(
     return Native(environment.spec.actions, adapted)
 
 
-def _objects(things: list[Any]) -> np.ndarray:
+def _object_array(things: list[Any]) -> np.ndarray:
     """An array [B] of Python objects."""
     array = np.empty(len(things), object)
     array[:] = things

@@ -1,4 +1,4 @@
-"""prior: the policy a model has learned, without planning."""
+"""prior: the policy that a model has learned, without planning."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,21 +7,21 @@ import numpy as np
 
 from wmel.arrays import Array, no_grad_unless_required, to_numpy
 from wmel.contract.environment import Environment, Space
-from wmel.contract.policy import Decision, Percept
+from wmel.contract.policy import Decision, Percept, StatelessPolicy
 from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadInput
 from wmel.kinds import implements
 from wmel.models.callable_model import adapt_model
-from wmel.policies.latent_mppi import actions_in_numbers
+from wmel.policies.latent_mppi import check_numeric_actions
 from wmel.randomness import Streams
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
-    """What is seen is encoded, and the mean action of the model's policy is executed; nothing is imagined."""
+class Prior(StatelessPolicy):
+    """Executes the mean action of the model's policy."""
 
     space: Space
-    model: Any  # with a policy of its own
+    model: Any  # a HasPolicy model
     name: str = "prior"
     reads: Literal["observation", "state"] = "observation"
     compute_per_plan_call: int = 0
@@ -29,9 +29,6 @@ class Prior:
     @property
     def settings(self) -> dict[str, Any]:
         return {"model": self.model.spec.name, "weights": self.model.spec.weights, "execute": 1}
-
-    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
-        return None
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         count = len(percept)
@@ -43,11 +40,11 @@ class Prior:
 
 
 def prior(environment: Environment, model: Any = None) -> Prior:
-    """The policy of a model that has one."""
+    """The policy of a model. Raises BadInput for a model without one."""
     if model is None:
         raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model FOLDER")
-    way, adapted = adapt_model(model)
+    interface, adapted = adapt_model(model)
     if not implements(adapted, HasPolicy):
-        name = adapted.spec.name if way == "batched" else type(adapted).__name__
+        name = adapted.spec.name if interface == "batched" else type(adapted).__name__
         raise BadInput(f"{name} has no policy of its own, as prior needs; a tdmpc2 has one")
-    return Prior(actions_in_numbers(environment, adapted), adapted)
+    return Prior(check_numeric_actions(environment, adapted), adapted)

@@ -1,32 +1,24 @@
 """random: uniform actions to the end of the episode, the floor of every comparison."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from wmel.arrays import Array
 from wmel.contract.environment import Environment, Space
-from wmel.contract.policy import Decision, Percept
+from wmel.contract.policy import Decision, Percept, StatelessPolicy
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 
 
 @dataclass(frozen=True)
-class RandomPolicy:
-    """All remaining actions at once, drawn uniformly."""
+class RandomPolicy(StatelessPolicy):
+    """Samples all remaining actions at once, uniformly."""
 
     actions: Space
     name: str = "random"
     reads: Literal["observation", "state"] = "observation"
-    compute_per_plan_call: int | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    def observe(self, percept: Percept, memory: dict[str, Array] | None) -> dict[str, Array] | None:
-        return None
 
     def act(self, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> Decision:
         uniforms = streams.uniforms("act", (int(percept.steps_left.max()), self.actions.width))

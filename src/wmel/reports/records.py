@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.analysis.scorecard import Scorecard, asked, stored_scorecard
+from wmel.analysis.scorecard import Scorecard, evaluate_metric, stored_scorecard
 from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
 from wmel.errors import BadRecord
@@ -189,7 +189,7 @@ def _recomputed(card: ScorecardEntry, results: list[Any]) -> Scorecard:
     """The metrics a record holds, computed from its rows; those of a plugin that is not here are as stored."""
     table = episode_table(results)
     estimates = {
-        name: asked(name, table) if name.partition("@")[0] in _known() else estimate_from(entry)
+        name: evaluate_metric(name, table) if name.partition("@")[0] in _known() else estimate_from(entry)
         for name, entry in card.estimates.items()
     }
     return Scorecard(card.policy_name, len(table), estimates)

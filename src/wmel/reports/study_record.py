@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from wmel.analysis.pooling import Compared, StudyComparison, StudySetting, UncomparedArms
+from wmel.analysis.pooling import StudyComparison, StudyComparisons, StudySetting, UncomparedArms
 from wmel.analysis.scorecard import stored_scorecard
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
@@ -25,7 +25,7 @@ def study_record(
     name: str,
     about: str,
     results: Sequence[CellResult],
-    compared: Compared,
+    compared: StudyComparisons,
     *,
     rescored: str | None = None,
     metrics: Sequence[str] = (),

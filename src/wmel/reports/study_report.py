@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from wmel.analysis.verdict import Label, shown
+from wmel.analysis.verdict import Label, format_interval
 from wmel.contract.labels import label_text
 from wmel.reports.answers import DIRECTIONS, EQUALITIES, PAPER
 from wmel.reports.arms import arms_table, coverage_table
@@ -140,5 +140,5 @@ def _recipe_limit(gap: StudyGap) -> list[str]:
         Label.LEARNED_OUTPERFORMS: recipe.high < 0,
     }.get(Label(gap.entry.verdict), -within < recipe.low and recipe.high < within)
     if shows:
-        return [f"The training recipe shows it too: {shown(recipe)}."]
-    return [f"Shown for these checkpoints, not for the training recipe: {shown(recipe)}."]
+        return [f"The training recipe shows it too: {format_interval(recipe)}."]
+    return [f"Shown for these checkpoints, not for the training recipe: {format_interval(recipe)}."]

@@ -1,6 +1,6 @@
 """The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
 
-from wmel.analysis.verdict import shown
+from wmel.analysis.verdict import format_interval
 from wmel.reports.cells import estimate_cell, p_value_cell, undefined
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.document import Table, TableCell, TableColumn
@@ -28,7 +28,7 @@ def summary_table(record: StudyRecord) -> Table:
             TableCell(f"{gap.entry.oracle_success_rate:.3f}", value=gap.entry.oracle_success_rate),
             TableCell(f"{gap.entry.learned_success_rate:.3f}", value=gap.entry.learned_success_rate),
             TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
-            TableCell(shown(_interval(gap))),
+            TableCell(format_interval(_interval(gap))),
             p_value_cell(gap.entry.mid_p.value, gap.entry.mid_p.reason),
             _adjusted(gap),
             TableCell(_episodes(gap)),
@@ -74,7 +74,7 @@ def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCel
     return (
         TableCell(gap.title),
         TableCell(f"{entry.gap:+.3f}"),
-        TableCell(shown(_interval(gap))),
+        TableCell(format_interval(_interval(gap))),
         TableCell(entry.gap_method),
         TableCell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
         _paper_verdict(gap),

@@ -19,7 +19,7 @@ from wmel.errors import BadInput
 from wmel.models.callable_model import adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import refuse_unknown_settings, setting
-from wmel.policies.mixture import PolicyShare, acting_itself, exploration, policy_shares
+from wmel.policies.mixture import PolicyShare, exploration, policy_shares, uses_model_policy
 
 EPISODE_STEPS = 200
 CHECKED_STATES, CHECKED_STEPS = 2, 2  # of the small reading by which a model is checked
@@ -66,7 +66,7 @@ class EsnrDiagnostic(EsnrSettings):
 
     def check(self, environment: Environment, model: Any, objective: Any) -> None:
         """Raises BadInput for what cannot be read, before any episode runs; a model is read at a few states."""
-        if not acting_itself(self.source):
+        if not uses_model_policy(self.source):
             exploration(environment, self.source, self.epsilon)
         self.methods_in(environment)
         score, _ = catalog.build_objective(objective or environment.spec.objectives[0], environment)
@@ -192,7 +192,7 @@ def _visit_states(
     policy = exploration(environment, source, epsilon, model)
     length = min(steps, environment.spec.max_steps)
     visited = fresh_observations(environment, policy, states, episode_steps=length, seed=seed)
-    if acting_itself(source):
+    if uses_model_policy(source):
         visited = replace(visited, source=f"{visited.source}, by {name}")
     if environment.spec.init == "fixed":
         visited = replace(visited, source=f"{visited.source}, init fixed")
