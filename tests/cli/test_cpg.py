@@ -73,7 +73,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
     [
         ("--env dmc_reacher --model cart", "trained on dmc_cartpole"),
         ("--env dmc_cartpole --model cart --model cart", "a name of its own"),
-        ("--env dmc_cartpole --model absent/model", "is no checkpoint"),
+        ("--env dmc_cartpole --model absent/model", "is not a checkpoint"),
         ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
         ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "trained on dmc_cartpole"),
@@ -81,7 +81,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
         ("--env dmc_cartpole --model cart --device cuda:9", "torch sees"),
-        ("--env dmc_cartpole --model cart --device abacus", "no device is called 'abacus'"),
+        ("--env dmc_cartpole --model cart --device abacus", "unknown device 'abacus'"),
         ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "never strikes"),
         (
             "--env dmc:cartpole-swingup --model cart",

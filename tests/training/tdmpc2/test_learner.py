@@ -96,7 +96,7 @@ def changed(before: TDMPC2, after: TDMPC2) -> set[str]:
 def test_values_should_be_the_reward_and_the_least_of_two_target_critics():
     made = learner()
     observations, _, rewards = windows()
-    after, aims = made.targets_of(observations, rewards)
+    after, aims = made.compute_targets(observations, rewards)
     assert after.shape == (HORIZON, BATCH, SMALL.latent) and not aims.requires_grad and not after.requires_grad
     torch.testing.assert_close(after, made.network.encode(observations[1:]))
     both = aims_by_hand(made, observations, rewards)
@@ -112,7 +112,7 @@ def test_of_more_critics_two_are_drawn_anew():
     torch.manual_seed(0)
     drawn = []
     for _ in range(120):
-        aims = made.targets_of(observations, rewards)[1].numpy()
+        aims = made.compute_targets(observations, rewards)[1].numpy()
         distances = {pair: np.abs(aims - wanted).max() for pair, wanted in pairs.items()}
         drawn.append(min(distances, key=distances.get))
         assert distances[drawn[-1]] < 0.1 < sorted(distances.values())[1]
@@ -123,7 +123,9 @@ def test_of_more_critics_two_are_drawn_anew():
 def test_policies_that_waver_are_followed_as_they_waver():
     made = learner(still=False)
     observations, _, rewards = windows()
-    assert not torch.equal(made.targets_of(observations, rewards)[1], made.targets_of(observations, rewards)[1])
+    assert not torch.equal(
+        made.compute_targets(observations, rewards)[1], made.compute_targets(observations, rewards)[1]
+    )
 
 
 @pytest.mark.parametrize("critics", [2, 1])
