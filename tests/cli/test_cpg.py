@@ -80,7 +80,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --seeds 10000", "those from 10000 on are reserved for training data"),
         ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
-        ("--env dmc_cartpole --model cart --device cuda:9", "torch sees"),
+        ("--env dmc_cartpole --model cart --device cuda:9", "torch finds"),
         ("--env dmc_cartpole --model cart --device abacus", "unknown device 'abacus'"),
         ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "never strikes"),
         (
@@ -104,7 +104,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line,
         ("train mlp --env dmc_cartpole --output x --target later", "'next' or 'delta'"),
         ("train mlp --env dmc_cartpole --output x --collect all", "cannot be listed"),
         ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must be a number of at least 0 and at most 1"),
-        ("train mlp --env maze_toy --output x --transitions 100", "transitions has no use"),
+        ("train mlp --env maze_toy --output x --transitions 100", "transitions has no effect"),
         ("train mlp --env maze_toy --output x --patience 5", "patience needs data held out"),
     ],
 )
