@@ -34,6 +34,7 @@ ENVIRONMENTS = [
     ("other rows", {"observe": lambda self, s: self.world.observe(s) - self.world.observe(s).mean()}),
     ("other rows", {"goals": lambda self, s: np.full((len(s), 2), float(len(s)))}),
     ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a[:, ::-1])}),
+    ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a)[:, 1:]}),
     ("own perturbation", {"perturb": lambda self, s, streams: s + RNG.integers(0, 3, s.shape)}),
     ("default criterion", {"default_criterion": Criterion("height", at_least=1)}),
 ]

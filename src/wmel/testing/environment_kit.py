@@ -144,7 +144,7 @@ def _rollout(environment: Any) -> Finding:
         return Finding("", note="not claimed: no rollout")
     rolled = environment.rollout(start, values)
     if np.shape(rolled) != states.shape:
-        return Finding(f"rollout must return states {states.shape}, the start included, got {np.shape(rolled)}")
+        return Finding("", f"rollout must return states {states.shape}, the start included, got {np.shape(rolled)}")
     stepped, imagined = (_measure(environment, trajectory, values) for trajectory in (states, rolled))
     return compare("", stepped, imagined, "rollout and step differ; use the same dynamics in both")
 
