@@ -192,7 +192,7 @@ def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
     """Petabytes, which no machine begins to hand out."""
     done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), **here)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which a step of")
+    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which an update")
 
 
 def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):

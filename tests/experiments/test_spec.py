@@ -174,7 +174,7 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
         (("[5, 10]", "[]"), "planners[0].plan_horizon.sweep: a list of at least one value"),
         (("[5, 10]", "[5, 'ten']"), "plan_horizon must be a whole number of at least 1, got 'ten'"),
         (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is one of checkpoint, object and trainer"),
-        (('object = "tests.experiments.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is not a checkpoint"),
+        (('object = "tests.experiments.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
         (('object = "tests.experiments.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
         (('name = "still"', 'name = "oracle"'), "is the name of an arm of every study"),
         (('name = "maze"', 'name = "maze'), "is not TOML: Illegal character '\\n' (at line 2, column 13)"),

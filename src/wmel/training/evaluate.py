@@ -10,7 +10,7 @@ from torch import Tensor
 from wmel.contract.environment import Space
 from wmel.training.data import Dataset, Transitions, network_input
 
-LONGEST = 50
+MAX_STEPS = 50  # of the open-loop errors
 Imagine: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # observations [M,O], network inputs [M,H,A] -> [M,H+1,O]
 
 
@@ -56,9 +56,7 @@ def reward_errors(
     }
 
 
-def open_loop_errors(
-    imagine: Imagine, space: Space, recorded: dict[str, np.ndarray], longest: int = LONGEST
-) -> list[float | None]:
+def open_loop_errors(imagine: Imagine, space: Space, recorded: dict[str, np.ndarray]) -> list[float | None]:
     """Root mean squared error of the observation after k = 1, 2, ... steps of the recorded actions.
 
     The mean is over all components and over all starts in the held-out episodes with k steps left. An error that is
@@ -67,7 +65,7 @@ def open_loop_errors(
     observations, after, actions, steps = (
         recorded[name] for name in ("observations", "next_observations", "actions", "steps")
     )
-    longest = min(longest, int(steps.max()))
+    longest = min(MAX_STEPS, int(steps.max()))
     squares, counts = np.zeros(longest), np.zeros(longest)
     for episode, length in enumerate(steps):
         starts, ahead = np.arange(length), np.arange(min(longest, int(length)))

@@ -267,18 +267,18 @@ def test_it_learns_the_rewards_and_values_of_one_batch():
     for _ in range(80):
         made.update(*seen)
     assert made.losses[0] < 0.5 * first[0] and made.losses[1] < 0.7 * first[1] and made.losses[2] < 0.9 * first[2]
-    assert len(LOSSES) == len(made.losses) and float(made.broken) == 0
+    assert len(LOSSES) == len(made.losses) and float(made.non_finite_updates) == 0
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_a_reward_that_is_no_number_is_counted(number):
     made = learner()
     made.update(*windows())
-    assert float(made.broken) == 0
+    assert float(made.non_finite_updates) == 0
     observations, actions, rewards = windows(1)
     rewards[1, 3] = number
     made.update(observations, actions, rewards)
-    assert float(made.broken) == 1
+    assert float(made.non_finite_updates) == 1
 
 
 def test_dropout_is_for_the_update_alone():

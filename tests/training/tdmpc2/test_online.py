@@ -57,7 +57,7 @@ def test_updates_and_transitions_are_counted(change):
     assert all(done[:-1]) and done[-1] is (steps % LENGTH == 0)
     assert all(math.isfinite(loss) for point in points for loss in point.losses.values())
     assert set(points[-1].losses) == {"consistency", "reward", "value", "policy", "total"}
-    assert points[-1].losses["total"] > 0 and float(training.learner.broken) == 0
+    assert points[-1].losses["total"] > 0 and float(training.learner.non_finite_updates) == 0
 
 
 def test_what_is_stored_is_what_the_environment_did():

@@ -45,14 +45,14 @@ class Learner:
     targets: nn.Module = field(init=False)
     scale: Tensor = field(init=False)
     losses: Tensor = field(init=False)  # of the last update, in the order of LOSSES
-    broken: Tensor = field(init=False)  # number of updates with a loss or a reward that was not finite
+    non_finite_updates: Tensor = field(init=False)  # number of updates with a loss or a reward that was not finite
 
     def __post_init__(self):
         settings, device = self.settings, next(self.network.parameters()).device
         self.targets = copy.deepcopy(self.network.critics).requires_grad_(False)
         self.scale = torch.ones((), device=device)
         self.losses = torch.zeros(len(LOSSES), device=device)
-        self.broken = torch.zeros((), device=device)
+        self.non_finite_updates = torch.zeros((), device=device)
         rate, network = settings.learning_rate, self.network
         rest = (network.dynamics, network.reward, network.critics)
         groups = [
@@ -73,7 +73,7 @@ class Learner:
             pairs = zip(self.targets.parameters(), self.network.critics.parameters(), strict=True)
             for target, source in pairs:
                 target.lerp_(source, self.settings.follow)
-            self.broken += 1 - (torch.isfinite(self.losses).all() & torch.isfinite(rewards).all()).float()
+            self.non_finite_updates += 1 - (torch.isfinite(self.losses).all() & torch.isfinite(rewards).all()).float()
 
     def named_losses(self) -> dict[str, float]:
         """The losses of the last update by name."""

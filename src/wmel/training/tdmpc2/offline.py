@@ -70,7 +70,7 @@ class OfflineTraining:
                 self.updates.run_until(after, at_most=after)
             advance(after - before)
             losses = self.learner.named_losses()
-            if self.learner.broken.item() > 0:
+            if self.learner.non_finite_updates.item() > 0:
                 raise divergence_error(after, losses)
             self.last_finite = after, self._copy_weights()
             point = CurvePoint(after, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)

@@ -111,7 +111,7 @@ class OnlineTraining:
                     returns, updated = self._run_round()
             except BadStep as error:
                 raise DivergenceError(f"the simulation failed by update {self.updates}: {error}") from error
-            self._raise_if(self.learner.broken.item() > 0 or not np.isfinite(returns).all())
+            self._raise_if(self.learner.non_finite_updates.item() > 0 or not np.isfinite(returns).all())
             mean = float(returns.mean()) if self.replay.step == self.length else None
             if mean is not None and updated:
                 self._update_best(mean)
@@ -183,7 +183,7 @@ class OnlineTraining:
     def _unscale_on_host(self, actions: torch.Tensor) -> np.ndarray:
         """Actions [E,A] in the units of the environment. The same transfer checks for losses that are not finite."""
         unscaled = self.centre + self.half_range * actions
-        numbers = torch.cat([unscaled.flatten(), self.learner.broken[None]]).cpu().numpy()
+        numbers = torch.cat([unscaled.flatten(), self.learner.non_finite_updates[None]]).cpu().numpy()
         self._raise_if(numbers[-1] > 0 or not np.isfinite(numbers).all())
         return numbers[:-1].reshape(unscaled.shape)
 
