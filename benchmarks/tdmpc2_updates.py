@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.learner import WARM_UPS, Learner, captured
+from wmel.training.tdmpc2.learner import WARM_UPS, Learner, capture_graph
 from wmel.training.tdmpc2.replay import Replay
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
 
@@ -52,7 +52,7 @@ def learned(network: TDMPC2, replay: Replay, size: int, *, graph: bool = False, 
     learner, update = learning(network, replay, size)
     torch.manual_seed(seed)
     if graph:
-        update = captured(update)
+        update = capture_graph(update)
     else:
         for _ in range(WARM_UPS):
             update()
@@ -114,7 +114,7 @@ def main() -> int:
         network = blank(size, device)
         values = sum(weights.numel() for weights in network.parameters())
         eager = per_second(learning(network, replay, size)[1], times, device)
-        graph = f"{per_second(captured(learning(network, replay, size)[1]), times, device):.0f}" if on_gpu else "-"
+        graph = f"{per_second(capture_graph(learning(network, replay, size)[1]), times, device):.0f}" if on_gpu else "-"
         print(f"| {size} | {values:,} | {eager:.1f} | {graph} |")
     for size in sizes:
         holds &= same_as_eager(size, replay)

@@ -81,7 +81,7 @@ def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_nu
             ["--env", "dmc:cartpole-swingup", "--model", "oracle", "--credit", "all"],
             "credit must be 'reward_to_go' or 'full_return' or 'paper', got 'all'",
         ),
-        (["--env", "dmc:cartpole-swingup", "--model", "no/such"], "no checkpoint"),
+        (["--env", "dmc:cartpole-swingup", "--model", "no/such"], "not a checkpoint"),
         (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--from", "nobody"], "nobody"),
     ],
 )

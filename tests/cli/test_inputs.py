@@ -109,7 +109,7 @@ def test_a_checkpoint_of_another_task_is_pointed_out(wmel_command, models):
     assert told == {"dmc:cartpole-balance": True, "dmc:cartpole-swingup": False}
 
 
-MLP = "a model of kind mlp imagines in one way: leave out rollout 'decoded'"
+MLP = "a model of kind mlp has only one rollout: leave out rollout 'decoded'"
 
 
 @pytest.mark.parametrize(

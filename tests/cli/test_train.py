@@ -45,7 +45,7 @@ def test_it_is_run_by_itself(wmel_command, models):
     ("line", "words"),
     [
         ("--env dmc_cartpole --target delta", "trainer 'latent-mlp' has no setting 'target'"),
-        ("--env maze_toy", "maze_toy gives no reward, which a latent-mlp learns: train mlp instead"),
+        ("--env maze_toy", "latent-mlp learns a reward, and maze_toy has none: train mlp instead"),
     ],
 )
 def test_what_it_cannot_do_is_refused_before_anything_is_collected(wmel_command, tmp_path, line, words):
@@ -92,8 +92,8 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
         ("--env worlds:short --size 2", "trainer 'tdmpc2': size must be 1 or 5 or 19 or 48 or 317, got '2'"),
         ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
         ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
-        ("--env worlds:short --device tpu", "no device is called 'tpu'; known: cpu, cuda, cuda:1"),
-        ("--env dmc_cartpole", "TD-MPC2 acts with numbers; the actions of dmc_cartpole are levels"),
+        ("--env worlds:short --device tpu", "unknown device 'tpu'; known: cpu, cuda, cuda:1"),
+        ("--env dmc_cartpole", "tdmpc2 requires continuous actions; those of dmc_cartpole are finite"),
     ],
 )
 def test_a_tdmpc2_that_cannot_be_is_refused(wmel_command, own_worlds, line, words):
@@ -106,7 +106,7 @@ def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds):
     hidden = {**own_worlds, "env": {**own_worlds["env"], "CUDA_VISIBLE_DEVICES": ""}}
     line = "train tdmpc2 --env worlds:short --device cuda --output no --quiet"
     done = wmel_command(*line.split(), **hidden)
-    assert done.returncode == 2 and done.stderr == "wmel: cuda was asked for, and torch sees 0 CUDA devices here\n"
+    assert done.returncode == 2 and done.stderr == "wmel: device cuda is not available: torch finds 0 CUDA devices\n"
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
     line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"
     done = wmel_command(*line.split(), **own_worlds)
     assert done.returncode == 2 and done.stderr.startswith("wmel: a loss or a reward became NaN or infinite by update ")
-    assert done.stderr.endswith("; the best weights before that are kept in td2\n") and done.stderr.count("\n") == 1
+    assert done.stderr.endswith("; the best weights before that were written to td2\n") and done.stderr.count("\n") == 1
     card = json.loads((own_worlds["cwd"] / "td2" / "card.json").read_text())
     assert card["fit"]["diverged"] in done.stderr and (own_worlds["cwd"] / "td2" / "weights.safetensors").exists()
 

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.training.tdmpc2.point import Point
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import restore
-from wmel.training.tdmpc2.resume import Keeper
+from wmel.training.tdmpc2.resume import TrainingHooks, TrainingState
 from wmel.training.tdmpc2.train import train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
@@ -34,16 +34,18 @@ still, pausing = Point(12), Pausing(Point(12))
 BY_LIBRARY = """
 from pathlib import Path
 from tests.cli.test_train_tdmpc2 import by_library
-by_library(30, Path("killed"), lambda moment: print(moment.updates, flush=True))
+by_library(30, Path("killed"), lambda point: print(point.updates, flush=True))
 """
 COMMAND = [sys.executable, "-c", "from wmel.cli.main import main; main()"]
 FILE, WEIGHTS = "unfinished.safetensors", "weights.safetensors"
 
 
-def by_library(updates: int, folder, tell) -> None:
+def by_library(updates: int, folder, report) -> None:
     """As the command does it, saving after every round; 50 decisions of all episodes are taken to seed."""
     settings = TDMPC2Trainer(updates=updates, envs=50, batch=4, updates_per_step=1, decoder_steps=10)
-    train_tdmpc2(Point(12), settings, torch.device("cpu"), tell, Keeper(folder, 3, seconds=0.0))
+    train_tdmpc2(
+        Point(12), settings, torch.device("cpu"), TrainingHooks(report, state=TrainingState(folder, 3, seconds=0.0))
+    )
 
 
 def line(updates: int, output: str, *more: str) -> list[str]:
@@ -95,7 +97,7 @@ def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_com
     folder = here["cwd"] / "killed"
     assert (folder / FILE).exists() and not (folder / WEIGHTS).exists()
     done = wmel_command(*line(30, "killed"), **here)
-    assert done.returncode == 0 and "going on from update 10\n" in done.stderr, done.stderr
+    assert done.returncode == 0 and "resumed from update 10\n" in done.stderr, done.stderr
     for file in (WEIGHTS, *(f"checkpoints/{stop:07d}/{WEIGHTS}" for stop in (1, 5, 30))):
         assert (folder / file).read_bytes() == (kept[0] / file).read_bytes(), file
     assert not (folder / FILE).exists() and "4000 transitions of 350 episodes, 30 updates" in done.stdout
@@ -108,12 +110,12 @@ def unfinished(here):
     class Stopped(BaseException):
         pass
 
-    def tell(moment):
-        if moment.updates:
+    def report(point):
+        if point.updates:
             raise Stopped
 
     with limit_threads(1), pytest.raises(Stopped):
-        by_library(20_000, here["cwd"] / "unfinished", tell)
+        by_library(20_000, here["cwd"] / "unfinished", report)
     return here["cwd"] / "unfinished"
 
 
@@ -121,8 +123,8 @@ def unfinished(here):
 def test_other_settings_are_refused_in_one_line(wmel_command, here, unfinished):
     done = wmel_command(*line(20_000, "unfinished", "--seed", "3"), **here)
     assert done.returncode == 2 and done.stderr == (
-        "wmel: unfinished holds an unfinished training with seed 0, now 3: ask for the same to go on with it, or "
-        f"remove unfinished/{FILE} to begin anew\n"
+        "wmel: unfinished contains an unfinished training with seed 0, now 3: use the same settings to resume it, or "
+        f"remove unfinished/{FILE} to start again\n"
     )
 
 
@@ -131,7 +133,7 @@ def test_a_broken_file_is_refused_in_one_line(wmel_command, here, unfinished):
     shutil.copytree(unfinished, here["cwd"] / "broken")
     (here["cwd"] / "broken" / FILE).write_bytes((unfinished / FILE).read_bytes()[:-100])
     done = wmel_command(*line(20_000, "broken"), **here)
-    words = f"wmel: broken/{FILE} is no unfinished training: remove it to begin anew\n"
+    words = f"wmel: broken/{FILE} is not a valid snapshot of a training: remove it to start again\n"
     assert done.returncode == 2 and done.stderr == words
 
 
@@ -152,21 +154,21 @@ def interrupted(here, folder: str) -> tuple[int, str]:
 
 def test_one_that_is_interrupted_says_from_where_it_goes_on(here, unfinished):
     code, said = interrupted(here, "unfinished")
-    assert code == 130 and "Traceback" not in said and "going on from update 10\n" in said
-    assert said.endswith("the same command goes on from update 10\nwmel: interrupted\n")
+    assert code == 130 and "Traceback" not in said and "resumed from update 10\n" in said
+    assert said.endswith("the same command resumes from update 10\nwmel: interrupted\n")
 
 
 @pytest.mark.slow
 def test_one_that_saved_nothing_yet_promises_nothing(here):
     code, said = interrupted(here, "nothing")
     assert code == 130 and "Traceback" not in said and said.endswith("wmel: interrupted\n")
-    assert "goes on from" not in said and "going on from" not in said
+    assert "resumes from" not in said and "resumed from" not in said
 
 
 @pytest.mark.slow
 def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_command, here):
     """Fifty decisions to seed and ten updates are five whole rounds."""
-    by_library(10, here["cwd"] / "over", lambda moment: None)
+    by_library(10, here["cwd"] / "over", lambda point: None)
     done = wmel_command(*line(10, "over"), **here)
     assert done.returncode == 0 and not (here["cwd"] / "over" / FILE).exists()
     assert "3000 transitions of 250 episodes, 10 updates" in done.stdout
@@ -179,7 +181,7 @@ def test_the_command_saves_every_half_minute(wmel_command, here):
     pausing = {**here, "env": {**here["env"], "PAUSE": "2.7"}}
     heard = killed([*COMMAND, *said.split(), "--output", "paused"], pausing, "stderr", " updates (")
     done = wmel_command(*said.split(), "--output", "paused", **here)
-    assert done.returncode == 0 and "going on from update 9\n" in done.stderr, done.stderr
+    assert done.returncode == 0 and "resumed from update 9\n" in done.stderr, done.stderr
     wmel_command(*said.split(), "--output", "hurried", **here)
     one, other = (here["cwd"] / name / WEIGHTS for name in ("paused", "hurried"))
     assert one.read_bytes() == other.read_bytes()
@@ -190,7 +192,7 @@ def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
     """Petabytes, which no machine begins to hand out."""
     done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), **here)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which a step of")
+    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which an update")
 
 
 def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
@@ -227,13 +229,13 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
     [
         (
             "tdmpc2 --data kept/episodes --env dmc:cartpole-swingup",
-            "the episodes in kept/episodes were played in point, not in dmc:cartpole-swingup",
+            "the episodes in kept/episodes are of point, not of dmc:cartpole-swingup",
         ),
         ("mlp --data kept/episodes --env points:still --transitions 50 --epochs 1 --collect random", ""),
         ("mlp --env points:still --collect stored", ""),
         (
             "tdmpc2 --data kept/episodes --envs 3",
-            "trainer 'tdmpc2': stored episodes are as they were played: leave out envs",
+            "trainer 'tdmpc2': envs has no effect on stored episodes: leave it out",
         ),
     ],
 )

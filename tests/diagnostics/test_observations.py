@@ -5,7 +5,7 @@ from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
 from wmel.diagnostics.states import fresh_observations, given_observations
 from wmel.errors import BadInput
-from wmel.training.data import TRAINING
+from wmel.training.data import TRAINING_SEED_OFFSET
 
 STEPS = 80
 
@@ -67,7 +67,7 @@ def test_the_same_seed_is_the_same_states_and_another_is_not(world, policy, foun
 def test_episodes_belong_to_no_training_and_no_evaluation(world, policy, seed):
     """Evaluation has the seeds below 10,000, training those 10,000 further on."""
     fresh = fresh_observations(world, policy, 2, episode_steps=2, seed=seed).episodes
-    last_of_all = episode_seeds(TRAINING + 9_999, 100_000)[-1]
+    last_of_all = episode_seeds(TRAINING_SEED_OFFSET + 9_999, 100_000)[-1]
     assert (fresh > last_of_all).all()
 
 

@@ -11,7 +11,7 @@ from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
 from wmel.reports.study_envelope import StudyRecord
 from wmel.training.checkpoints import read_card, restore
-from wmel.training.tdmpc2.online import played
+from wmel.training.tdmpc2.online import play_episodes
 
 MODELS, RESULTS = (Path(__file__).parents[2] / name for name in ("models", "results"))
 TASKS = {
@@ -65,7 +65,7 @@ def played_by_its_policy(request):
     name, task = request.param
     world = catalog.environment(task)
     model = restore(MODELS / name, world)
-    return model, read_card(MODELS / name), played(world, model.network, episode_seeds(0, AGAIN))
+    return model, read_card(MODELS / name), play_episodes(world, model.network, episode_seeds(0, AGAIN))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from wmel.experiments.spec import EnvironmentKeys
 from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
 from wmel.models.oracle import Oracle
-from wmel.training.checkpoints import check_action_repeat, check_trained_for, trained_for
+from wmel.training.card import check_action_repeat, check_same_environment, describe_environment
 
 CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"
 TASKS = [CARTPOLE, REACHER, "dmc:walker-walk", "dmc:fish-swim"]  # closed form; a moving target; sensors; row by row
@@ -198,10 +198,10 @@ def test_the_command_line_and_studies_take_it(wmel_command, tmp_path):
 
 def test_a_checkpoint_knows_its_action_repeat():
     once, twice = catalog.environment(CARTPOLE), catalog.environment(CARTPOLE, action_repeat=2)
-    assert "action_repeat" not in trained_for(once) and trained_for(twice)["action_repeat"] == 2
+    assert "action_repeat" not in describe_environment(once) and describe_environment(twice)["action_repeat"] == 2
     for world in (once, twice):
-        check_trained_for(world, trained_for(world))
+        check_same_environment(world, describe_environment(world))
     with pytest.raises(BadInput, match=r"with action repeat 2; here it is 1: add --action-repeat 2$"):
-        check_trained_for(once, trained_for(twice))
+        check_same_environment(once, describe_environment(twice))
     with pytest.raises(BadInput, match=r"with action repeat 1; here it is 2: leave out --action-repeat$"):
-        check_action_repeat(twice, trained_for(once))
+        check_action_repeat(twice, describe_environment(once))

@@ -120,8 +120,8 @@ def with_mlp(tmp_path_factory):
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        ("rollout = 'decoded'", "a model of kind mlp imagines in one way: leave out rollout 'decoded'"),
-        ("rollout = 'latent'", "a model of kind mlp imagines in one way: leave out rollout 'latent'"),
+        ("rollout = 'decoded'", "a model of kind mlp has only one rollout: leave out rollout 'decoded'"),
+        ("rollout = 'latent'", "a model of kind mlp has only one rollout: leave out rollout 'latent'"),
         ("policy = 'prior'", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
         ("policy = 'native'", "native needs an object with the four methods encode, rollout, score and plan, or a"),
     ],
@@ -142,8 +142,8 @@ def test_a_model_that_is_not_trained_yet_is_tried_where_it_will_be(tmp_path, wme
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--device cuda:99", "cuda:99 was asked for, and torch sees"),
-        ("--device abacus --dry-run", "no device is called 'abacus'; known: cpu, cuda"),
+        ("--device cuda:99", "device cuda:99 is not available: torch finds"),
+        ("--device abacus --dry-run", "unknown device 'abacus'; known: cpu, cuda"),
     ],
 )
 def test_a_device_that_is_not_here_is_refused_before_anything_runs(tmp_path, wmel_command, options, words):

@@ -195,10 +195,10 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
         (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
         (('object = "tests.experiments.still:dynamics"', BOTH), "beyond the 3 epochs"),
         (('object = "', 'rollout = "decoded"\nobject = "'), "rollout belongs to a checkpoint or a trainer"),
-        (('object = "tests.experiments.still:dynamics"', DECODED), "a model of kind mlp imagines in one way"),
+        (('object = "tests.experiments.still:dynamics"', DECODED), "a model of kind mlp has only one rollout"),
         (
             ('object = "tests.experiments.still:dynamics"', SPOKEN),
-            "a model of kind mlp imagines in one way: leave out rollout 'spoken'",
+            "a model of kind mlp has only one rollout: leave out rollout 'spoken'",
         ),
         (('object = "', 'policy = "prior"\nobject = "'), "still/seed-0: dynamics has no policy of its own"),
         (('object = "', 'policy = "native"\nobject = "'), "native needs an object with the four methods"),

@@ -28,12 +28,13 @@ ENVIRONMENTS = [
     ("same seeds and actions", {"observe": lambda self, s: self.world.observe(s) + RNG.random()}),
     ("same seeds and actions", {"quantities": lambda self, s, a, n: {"distance": RNG.random(len(s))}}),
     (
-        "Nothing it is given",
+        "not modified",
         {"quantities": lambda self, s, a, n: s.__setitem__(slice(None), 0) or {"distance": s[:, 0]}},
     ),
-    ("companions", {"observe": lambda self, s: self.world.observe(s) - self.world.observe(s).mean()}),
-    ("companions", {"goals": lambda self, s: np.full((len(s), 2), float(len(s)))}),
-    ("Whole sequences", {"rollout": lambda self, s, a: self.world.rollout(s, a[:, ::-1])}),
+    ("other rows", {"observe": lambda self, s: self.world.observe(s) - self.world.observe(s).mean()}),
+    ("other rows", {"goals": lambda self, s: np.full((len(s), 2), float(len(s)))}),
+    ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a[:, ::-1])}),
+    ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a)[:, 1:]}),
     ("own perturbation", {"perturb": lambda self, s, streams: s + RNG.integers(0, 3, s.shape)}),
     ("default criterion", {"default_criterion": Criterion("height", at_least=1)}),
 ]
@@ -67,12 +68,12 @@ MODELS = [
     ("Shapes", {"encode": lambda self, p, z: p.observation if z is None else p.observation[:, :1]}),
     ("true state", {"encode": lambda self, p, z: p.observation + (0 if p.state is None else 0.1 * p.state[:, :1])}),
     ("true state", {"encode": lambda self, p, z: p.observation + 0 * p.state}),
-    ("companions", {"encode": lambda self, p, z: p.observation - p.observation.mean(axis=0)}),
-    ("companions", {"encode": lambda self, p, z: p.observation if z is None else p.observation + 0.1 * z.mean()}),
+    ("other rows", {"encode": lambda self, p, z: p.observation - p.observation.mean(axis=0)}),
+    ("other rows", {"encode": lambda self, p, z: p.observation if z is None else p.observation + 0.1 * z.mean()}),
     ("rollout equals", {"rollout": lambda self, z, a: np.repeat(z[:, None], a.shape[1] + 1, axis=1)}),
-    ("imagined alike", {"step": lambda self, z, a: z + RNG.random(z.shape).astype(np.float32)}),
-    ("Nothing it is given", {"encode": lambda self, p, z: np.multiply(p.observation, 2, out=p.observation) / 2}),
-    ("Nothing it is given", {"step": lambda self, z, a: np.add(z, 0.25, out=z)}),
+    ("same imagined", {"step": lambda self, z, a: z + RNG.random(z.shape).astype(np.float32)}),
+    ("not modified", {"encode": lambda self, p, z: np.multiply(p.observation, 2, out=p.observation) / 2}),
+    ("not modified", {"step": lambda self, z, a: np.add(z, 0.25, out=z)}),
 ]
 
 
@@ -94,7 +95,7 @@ PLANNERS = [
     ("cost inf", {"plan": replanned(lambda p: replace(p, costs=np.nan_to_num(p.costs, posinf=0.0)))}),
     ("as it declares", {"evaluations": 7}),
     (
-        "left of the last plan",
+        "remainder",
         {"plan": lambda self, problem, previous: None if previous else CEM().plan(problem, None)},
     ),
 ]
@@ -114,7 +115,7 @@ def test_a_planner_that_ranks_nan_first():
 
             return super().plan(replace(problem, cost=cost), previous)
 
-    assert_broken("NaN and infinite", testing.check_planner(Fooled(horizon=5, candidates=40)))
+    assert_broken("NaN or infinite", testing.check_planner(Fooled(horizon=5, candidates=40)))
 
 
 def test_a_planner_that_draws_by_batch():
@@ -123,7 +124,7 @@ def test_a_planner_that_draws_by_batch():
             seeds = problem.streams.episode_seeds + len(problem.streams)
             return super().plan(replace(problem, streams=replace(problem.streams, episode_seeds=seeds)), previous)
 
-    assert_broken("companions", testing.check_planner(Global(horizon=5, candidates=40)))
+    assert_broken("other rows", testing.check_planner(Global(horizon=5, candidates=40)))
 
 
 @dataclass(frozen=True)
@@ -140,11 +141,11 @@ class Nudge(NoEffect):
 
 PERTURBATIONS = [
     ("Every arm", {"sense": lambda self, o, since, streams: o + RNG.random()}),
-    ("companions", {"sense": lambda self, o, since, streams: o - o.mean()}),
-    ("companions", {"strike": lambda self, e, m, s: replace(m, lengths=m.lengths * (m.lengths == m.lengths.max()))}),
-    ("strength 0", {"sense": lambda self, o, since, streams: o + np.float32(1.5)}),
-    ("strength 0", {"strike": lambda self, e, m, s: replace(m, lengths=m.lengths - 1)}),
-    ("strength 0", {"deliver": lambda self, e, d: replace(d, actions=d.actions * 0 + 1)}),
+    ("other rows", {"sense": lambda self, o, since, streams: o - o.mean()}),
+    ("other rows", {"strike": lambda self, e, m, s: replace(m, lengths=m.lengths * (m.lengths == m.lengths.max()))}),
+    ("Strength 0", {"sense": lambda self, o, since, streams: o + np.float32(1.5)}),
+    ("Strength 0", {"strike": lambda self, e, m, s: replace(m, lengths=m.lengths - 1)}),
+    ("Strength 0", {"deliver": lambda self, e, d: replace(d, actions=d.actions * 0 + 1)}),
 ]
 
 
@@ -180,8 +181,8 @@ def test_metrics(promise, metric):
 OBJECTS = [
     ("H + 1 latents", {"rollout": lambda self, z, a: [z]}),
     ("finite number", {"score": lambda self, z, goal: float("nan")}),
-    ("scored alike", {"score": lambda self, z, goal: RNG.random()}),
-    ("rollout changes neither", {"rollout": lambda self, z, a: [z] * (len(a) + 1 + 0 * len(np.add(a, 1, out=a)))}),
+    ("same scores", {"score": lambda self, z, goal: RNG.random()}),
+    ("modifies neither", {"rollout": lambda self, z, a: [z] * (len(a) + 1 + 0 * len(np.add(a, 1, out=a)))}),
 ]
 
 

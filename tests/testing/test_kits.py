@@ -82,7 +82,7 @@ def broken_promises(found):
 def test_the_broken_environment_is_rejected():
     assert broken_promises(testing.check_environment(broken_parts.LeakyEnvironment())) == {
         "Start states vary with the seed, unless the spec says single_start",
-        "A row does not depend on its companions",
+        "A row does not depend on the other rows of its batch",
     }
 
 
@@ -95,17 +95,17 @@ def test_the_broken_model_is_rejected(maze):
 
 def test_the_broken_planner_is_rejected():
     assert broken_promises(testing.check_planner(broken_parts.OptimisticPlanner())) == {
-        "NaN and infinite costs never win",
-        "A row without a finite candidate has cost inf, and the others are untouched",
+        "A candidate of NaN or infinite cost is never chosen",
+        "A row without a finite candidate has cost inf and does not change the others",
         "It evaluates as many candidates as it declares",
     }
 
 
 def test_the_broken_perturbation_is_rejected(maze):
     assert broken_promises(testing.check_perturbation(broken_parts.RestlessPerturbation(), maze)) >= {
-        "Every arm meets the same: the effect is a function of the moment and the streams",
-        "The same seeds are struck alike",
-        "The block changes no row",
+        "Every arm has the same perturbation: the effect is a function of the pending step and the streams",
+        "The same seeds have the same perturbations",
+        "The block size changes no row",
     }
 
 

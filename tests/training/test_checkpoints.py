@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from wmel.errors import BadInput
-from wmel.training.checkpoints import read_card, read_checkpoint, refuse_another, write_checkpoint
+from wmel.training.checkpoints import read_card, read_checkpoint, refuse_other_kind, write_checkpoint
 
 WEIGHTS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(2, dtype=torch.float16)}
 FULL = """
@@ -51,7 +51,7 @@ def test_weights_of_another_card_are_refused(tmp_path):
     for place, name in enumerate(("one", "other")):
         write_checkpoint(tmp_path / name, {"a": torch.full((3,), float(place))}, {"model": {"kind": "any"}})
     (tmp_path / "one" / "weights.safetensors").write_bytes((tmp_path / "other" / "weights.safetensors").read_bytes())
-    with pytest.raises(BadInput, match=r"are not the weights card\.json describes"):
+    with pytest.raises(BadInput, match=r"weights\.safetensors does not match card\.json"):
         read_checkpoint(tmp_path / "one")
 
 
@@ -106,7 +106,7 @@ def test_a_disk_that_is_full_is_said_in_one_line_and_leaves_nothing_half(tmp_pat
 
 def test_a_model_of_another_kind_is_not_written_over(tmp_path):
     write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "tdmpc2"}})
-    with pytest.raises(BadInput, match="holds a tdmpc2: give another --output"):
-        refuse_another(tmp_path, "mlp")
-    refuse_another(tmp_path, "tdmpc2")
-    refuse_another(tmp_path / "empty", "mlp")
+    with pytest.raises(BadInput, match=r"kind tdmpc2.*--output"):
+        refuse_other_kind(tmp_path, "mlp")
+    refuse_other_kind(tmp_path, "tdmpc2")
+    refuse_other_kind(tmp_path / "empty", "mlp")

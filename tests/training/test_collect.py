@@ -4,7 +4,7 @@ import pytest
 from wmel import catalog
 from wmel.errors import BadInput
 from wmel.policies.mixture import exploration
-from wmel.training.data import Transitions, collect, every_transition, network_input
+from wmel.training.data import Transitions, collect, list_transitions, network_input
 
 
 def test_as_many_transitions_as_asked_for_each_a_step_of_the_environment():
@@ -33,11 +33,11 @@ def test_the_hash_is_of_the_numbers():
 
 
 def test_a_grid_is_listed_whole():
-    found = every_transition(catalog.environment("maze_toy"))
+    found = list_transitions(catalog.environment("maze_toy"))
     assert len(found.training) == 64
     assert len(np.unique(np.concatenate([found.training.observations, found.training.actions], axis=1), axis=0)) == 64
     with pytest.raises(BadInput, match="cannot be listed"):
-        every_transition(catalog.environment("dmc_acrobot"))
+        list_transitions(catalog.environment("dmc_acrobot"))
 
 
 def test_actions_enter_a_network_as_one_hot_where_they_are_finite():

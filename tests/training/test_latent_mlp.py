@@ -10,8 +10,8 @@ import torch
 from tests.testing.wrapped import Wrapped
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.training.checkpoints import restore, untrained, write_checkpoint
-from wmel.training.data import Collected, Transitions, collect, every_transition, network_input, windows_of
+from wmel.training.checkpoints import build_untrained, restore, write_checkpoint
+from wmel.training.data import Dataset, Transitions, collect, list_transitions, network_input, window_indices
 from wmel.training.latent_mlp import LatentMLPTrainer
 
 SHORT = LatentMLPTrainer(hidden=(32,), latent=8, epochs=20, learning_rate=6e-3, decay=True)
@@ -80,8 +80,8 @@ def test_a_checkpoint_gives_back_the_model(swingup, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"latent": 9}, "do not fit the card"), ({"hidden": None}, "describes no latent-mlp"),
-     ({"kind": "mlp", "target": "delta"}, "do not fit the card")],
+    [({"latent": 9}, "do not match the card"), ({"hidden": None}, "not a valid card of kind latent-mlp"),
+     ({"kind": "mlp", "target": "delta"}, "do not match the card")],
 )  # fmt: skip
 def test_a_card_that_is_not_of_its_weights_is_refused(swingup, tmp_path, change, words):
     world, _, made = swingup
@@ -102,10 +102,10 @@ def test_the_card_says_what_it_was_trained_on(swingup):
 
 def test_windows_never_cross_episodes():
     episodes = np.repeat([0, 1, 3], [4, 2, 5])
-    found = windows_of(episodes, 3)
+    found = window_indices(episodes, 3)
     assert found.tolist() == [[0, 1, 2], [1, 2, 3], [6, 7, 8], [7, 8, 9], [8, 9, 10]]
-    assert windows_of(episodes, 9).tolist() == [[6, 7, 8, 9, 10]]  # none is longer
-    assert windows_of(np.arange(3), 5).tolist() == [[0], [1], [2]]
+    assert window_indices(episodes, 9).tolist() == [[6, 7, 8, 9, 10]]  # none is longer
+    assert window_indices(np.arange(3), 5).tolist() == [[0], [1], [2]]
 
 
 def test_finite_actions_are_learned_one_hot():
@@ -116,19 +116,19 @@ def test_finite_actions_are_learned_one_hot():
     assert made.card["collect"] == {
         "policy": "random", "transitions": 120, "epsilon": 0.0, "episode_steps": 30, "seed": 0
     }  # fmt: skip
-    shape = {name: value.shape for name, value in untrained(world, how).network.state_dict().items()}
+    shape = {name: value.shape for name, value in build_untrained(world, how).network.state_dict().items()}
     assert shape == {name: value.shape for name, value in made.model.network.state_dict().items()}
 
 
 @pytest.mark.parametrize("world", ["maze_toy", "two_room_toy"])
 def test_a_world_without_reward_is_refused_with_the_way_out(world):
     world = catalog.environment(world)
-    words = f"{world.spec.name} gives no reward, which a latent-mlp learns: train mlp instead"
+    words = f"{world.spec.name} has none: train mlp instead"
     with pytest.raises(BadInput, match=words):
         SHORT.resolve(world)
     whole = replace(SHORT, batch=256, held_out=0.0)
     with pytest.raises(BadInput, match=words):
-        whole.learn(world, every_transition(world))
+        whole.learn(world, list_transitions(world))
 
 
 class Rewarded(Wrapped):
@@ -152,13 +152,11 @@ def test_a_grid_that_rewards_is_learned_from_every_transition():
     assert errors["held_out_transition_mse"] is None and errors["held_out_episode_reward_mse"] is None
 
 
-@pytest.mark.parametrize(
-    ("rewards", "words"), [(None, "hold no rewards"), (np.full(1500, np.nan), "hold NaN or infinity")]
-)
+@pytest.mark.parametrize(("rewards", "words"), [(None, "have none"), (np.full(1500, np.nan), "NaN")])
 def test_rewards_that_cannot_be_learned_are_refused(swingup, rewards, words):
     world, data, _ = swingup
     with pytest.raises(BadInput, match=words):
-        spoiled = Collected(replace(data.training, rewards=rewards), data.held_out)
+        spoiled = Dataset(replace(data.training, rewards=rewards), data.held_out)
         learned(world, spoiled)
 
 
@@ -174,6 +172,6 @@ def test_settings_that_cannot_be_are_refused(asked, words):
 
 def test_patience_needs_an_episode_to_hold_out(swingup):
     world, data, _ = swingup
-    few = Collected(data.training.first(300), data.held_out)  # of 3 episodes
+    few = Dataset(data.training.first(300), data.held_out)  # of 3 episodes
     with pytest.raises(BadInput, match="patience needs data held out"):
         learned(world, few, replace(SHORT, epochs=2, patience=1))

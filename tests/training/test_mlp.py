@@ -11,7 +11,7 @@ import torch
 from wmel import catalog
 from wmel.errors import BadInput
 from wmel.training.checkpoints import read_checkpoint, restore, write_checkpoint
-from wmel.training.data import Collected, Transitions, collect, every_transition, network_input
+from wmel.training.data import Dataset, Transitions, collect, list_transitions, network_input
 from wmel.training.mlp import MLPTrainer
 
 
@@ -43,7 +43,7 @@ def test_a_linear_world_is_fitted():
     seen, acted = rng.normal(size=(4000, 4)), rng.uniform(-1, 1, (4000, 2))
     after = seen + 0.1 * seen[:, ::-1] + 0.2 * acted.repeat(2, axis=1)
     held = {"observations": seen[:9, None], "actions": acted[:9, None], "next_observations": after[:9, None]}
-    data = Collected(Transitions(seen, acted, after, np.arange(4000)), {**held, "steps": np.ones(9, int)})
+    data = Dataset(Transitions(seen, acted, after, np.arange(4000)), {**held, "steps": np.ones(9, int)})
     made = learned(world, data, hidden=(64, 64), target="delta", epochs=60)
     assert made.card["errors"]["held_out_transition_mse"] < 0.01 * (after - seen).var()
 
@@ -68,7 +68,7 @@ def test_patience_stops_early_and_keeps_the_best(trained):
 
 def test_the_maze_is_learned_without_a_mistake():
     world = catalog.environment("maze_toy")
-    made = learned(world, every_transition(world))
+    made = learned(world, list_transitions(world))
     errors = made.card["errors"]
     assert errors["training_mse"] == 0
     assert errors["held_out_episode_mse"] is None and errors["open_loop_rmse"] == []
@@ -110,7 +110,7 @@ def spoiled(folder, made, how):
     elif how == "target":
         less = {name: one for name, one in card["model"].items() if name != "target"}
         (folder / "card.json").write_text(json.dumps({**card, "model": less}))
-    elif how == "unsaid":
+    elif how == "missing":
         (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], "target": None}}))
     elif how == "wider":
         (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], "hidden": [33]}}))
@@ -124,15 +124,15 @@ def spoiled(folder, made, how):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("truncated", "are not the weights card.json describes"),
+        ("truncated", "does not match card.json"),
         ("gone", "cannot read the weights"),
         ("card", "is not JSON"),
         ("kind", "kind 'oracle'"),
-        ("wider", "do not fit the card"),
-        ("narrow", "describes no mlp"),
-        ("target", "describes no mlp"),
-        ("unsaid", "describes no mlp"),
-        ("others", "are not the weights card.json describes"),
+        ("wider", "do not match the card"),
+        ("narrow", "not a valid card of kind mlp"),
+        ("target", "not a valid card of kind mlp"),
+        ("missing", "not a valid card of kind mlp"),
+        ("others", "does not match card.json"),
         ("deep", "is not JSON"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     write_checkpoint(tmp_path, trained[2].model.network.state_dict(), trained[2].card)
     with pytest.raises(BadInput, match="trained on dmc_cartpole"):
         restore(tmp_path, catalog.environment("dmc_reacher"))
-    with pytest.raises(BadInput, match="this is dmc:cartpole-swingup"):
+    with pytest.raises(BadInput, match="not on dmc:cartpole-swingup"):
         restore(tmp_path, catalog.environment("dmc:cartpole-swingup"))
 
 
@@ -187,9 +187,9 @@ def test_a_loss_that_explodes_is_said(trained):
 
 def test_a_model_of_one_maze_is_refused_in_another(tmp_path):
     world = catalog.environment("maze_toy")
-    made = learned(world, every_transition(world), epochs=1)
+    made = learned(world, list_transitions(world), epochs=1)
     write_checkpoint(tmp_path, made.model.network.state_dict(), made.card)
-    with pytest.raises(BadInput, match="this is two_room_toy"):
+    with pytest.raises(BadInput, match="not on two_room_toy"):
         restore(tmp_path, catalog.environment("two_room_toy"))
 
 

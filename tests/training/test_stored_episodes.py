@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel import catalog
 from wmel.errors import BadInput, CannotWrite
-from wmel.training.checkpoints import trained_for
+from wmel.training.card import describe_environment
 from wmel.training.fitted import read_stored
 from wmel.training.latent_mlp import LatentMLPTrainer
 from wmel.training.mlp import MLPTrainer
@@ -38,7 +38,7 @@ def round_of(place: int, envs: int = ENVS, length: int = LENGTH) -> tuple[np.nda
 @pytest.fixture
 def folder(tmp_path):
     made = EpisodesFolder(tmp_path / "episodes")
-    made.begin({**trained_for(WORLD), "init": None})
+    made.begin({**describe_environment(WORLD), "init": None})
     for place in range(ROUNDS):
         made.add(place, *round_of(place))
     return made
@@ -83,7 +83,7 @@ def test_the_hash_is_of_the_numbers_alone(folder, tmp_path):
 
 def test_beginning_anew_removes_the_rounds_and_nothing_else(folder):
     (folder.path / "notes.txt").write_text("mine")
-    folder.begin({**trained_for(WORLD), "init": None})
+    folder.begin({**describe_environment(WORLD), "init": None})
     assert sorted(file.name for file in folder.path.iterdir()) == [DESCRIPTION, "notes.txt"]
     with pytest.raises(BadInput, match="has no finished round of episodes"):
         folder.read()
@@ -98,7 +98,7 @@ def test_a_draft_that_was_never_finished_is_not_read(folder):
 
 def test_own_actions_lie_in_their_range_and_say_the_same(folder):
     episodes = folder.read()
-    own = episodes.own_actions
+    own = episodes.unscaled_actions
     assert (own >= LOW).all() and (own <= HIGH).all() and own.max() > 1.5 and own.min() < 0.5
     np.testing.assert_allclose((own - LOW) / (HIGH - LOW) * 2 - 1, episodes.actions, atol=1e-6)
 
@@ -108,13 +108,13 @@ def test_the_ends_of_the_actions_are_the_ends_of_their_range(tmp_path):
     rng = np.random.default_rng(0)
     low = rng.uniform(-10, 0, size=200)
     high = low + rng.uniform(0.01, 20, size=200)
-    described = {**trained_for(WORLD), "init": None}
+    described = {**describe_environment(WORLD), "init": None}
     described["actions"] = {"names": None, "values": None, "bounds": [low.tolist(), high.tolist()]}
     made = EpisodesFolder(tmp_path)
     made.begin(described)
     ends = np.stack([np.full((2, 200), -1.0), np.full((2, 200), 1.0)]).astype(np.float32)
     made.add(0, np.zeros((3, 2, 2), np.float32), ends, np.zeros((2, 2), np.float32))
-    own = made.read().own_actions
+    own = made.read().unscaled_actions
     least, most = made.read().bounds
     assert (own >= least).all() and (own <= most).all()
 
@@ -122,7 +122,7 @@ def test_the_ends_of_the_actions_are_the_ends_of_their_range(tmp_path):
 @pytest.mark.parametrize("transitions", [1, 6, 7, 8, 60, 120, 126])
 def test_what_is_collected_is_of_the_environment(folder, transitions):
     """Each transition, stepped again in the environment, ends where it was stored to end and earns the same."""
-    collected = folder.read().collected(transitions, seed=3)
+    collected = folder.read().sample_dataset(transitions, seed=3)
     data, held = collected.training, collected.held_out
     assert len(data) == transitions and collected.episodes == -(-transitions // LENGTH)
     after = WORLD.step(data.observations.astype(float), data.actions.astype(float))
@@ -142,7 +142,7 @@ def test_no_episode_is_both_learned_from_and_held_out(folder):
     episodes = folder.read()
     held_out = set()
     for seed in range(20):
-        collected = episodes.collected(100, seed)
+        collected = episodes.sample_dataset(100, seed)
         begun = {row.tobytes() for row in collected.training.observations}
         held = {row.tobytes() for row in collected.held_out["observations"][:, 0]}
         assert not begun & held
@@ -152,7 +152,7 @@ def test_no_episode_is_both_learned_from_and_held_out(folder):
 
 def test_the_seed_decides_which_episodes_are_drawn(folder):
     episodes = folder.read()
-    one, same, other = (episodes.collected(50, seed).training.sha256 for seed in (0, 0, 1))
+    one, same, other = (episodes.sample_dataset(50, seed).training.sha256 for seed in (0, 0, 1))
     assert one == same != other
 
 
@@ -161,8 +161,8 @@ def test_the_seed_decides_which_episodes_are_drawn(folder):
     [(EPISODES * LENGTH, "20 episodes and 2 held out; the stored data have 20"), (10**9, "the stored data have 20")],
 )
 def test_more_than_there_is_is_refused(folder, transitions, words):
-    with pytest.raises(BadInput, match=f"{transitions} transitions are .*{words}"):
-        folder.read().collected(transitions, 0)
+    with pytest.raises(BadInput, match=f"{transitions} transitions .*{words}"):
+        folder.read().sample_dataset(transitions, 0)
 
 
 def changed(folder, **arrays):
@@ -232,10 +232,10 @@ def by_hand(folder):
 BROKEN = {
     cut: "cannot read the episodes .*round-00001",
     without_rewards: "cannot read the episodes .*rewards",
-    with_nan: "round-00001.* observations hold NaN or infinity", with_infinity: "rewards hold NaN or infinity",
-    too_far: "actions lie beyond -1 and 1",
+    with_nan: "round-00001.* observations contain NaN", with_infinity: "rewards contain NaN",
+    too_far: r"actions lie outside \[-1, 1\]",
     narrower: "different shapes", shorter: "different shapes", flat: "different shapes", all_flat: "episodes",
-    misplaced: "not what episodes.json says", a_folder: "cannot read the episodes", by_hand: "copy",
+    misplaced: "do not match episodes.json", a_folder: "cannot read the episodes", by_hand: "copy",
 }  # fmt: skip
 
 
@@ -260,21 +260,21 @@ def test_what_is_damaged_is_refused(folder, harm):
 )  # fmt: skip
 def test_a_description_that_describes_nothing_is_refused(folder, text):
     (folder.path / DESCRIPTION).write_text(text, encoding="latin-1")
-    with pytest.raises(BadInput, match="does not describe what episodes were played in"):
+    with pytest.raises(BadInput, match="does not describe"):
         folder.read()
 
 
 def test_a_description_of_something_else_is_refused(folder):
     described = json.loads((folder.path / DESCRIPTION).read_text())
     (folder.path / DESCRIPTION).write_text(json.dumps({**described, "observation": ["place"]}))
-    with pytest.raises(BadInput, match=r"not what episodes\.json says"):
+    with pytest.raises(BadInput, match=r"do not match episodes\.json"):
         folder.read()
 
 
 @pytest.mark.parametrize("where", ["nothing", "file"])
 def test_where_there_are_no_episodes_that_is_said(tmp_path, where):
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match=r"holds no episodes: cannot read episodes\.json"):
+    with pytest.raises(BadInput, match=r"cannot read episodes\.json"):
         EpisodesFolder(tmp_path / where).read()
 
 
@@ -287,7 +287,7 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path):
 
 
 def test_another_environment_is_refused(folder):
-    with pytest.raises(BadInput, match="were played in point and cannot be learned from for dmc:cartpole-swingup"):
+    with pytest.raises(BadInput, match=r"point .* dmc:cartpole-swingup"):
         read_stored(folder.path, catalog.environment("dmc:cartpole-swingup"), 10, 0)
 
 
@@ -295,22 +295,22 @@ def test_the_same_world_with_other_actions_is_refused(folder):
     described = json.loads((folder.path / DESCRIPTION).read_text())
     described["actions"]["bounds"] = [[-1.0], [2.0]]
     (folder.path / DESCRIPTION).write_text(json.dumps(described))
-    with pytest.raises(BadInput, match="observations, actions or action repeat are others"):
+    with pytest.raises(BadInput, match="observations, actions or action repeat differ"):
         read_stored(folder.path, WORLD, 10, 0)
 
 
 @pytest.mark.parametrize("asked", [{"epsilon": 0.1}, {"episode_steps": 10}, {"epsilon": 0.0}])
 def test_what_stored_episodes_cannot_be_asked_for_is_refused(asked):
-    with pytest.raises(BadInput, match="leave out epsilon and episode_steps"):
+    with pytest.raises(BadInput, match="epsilon and episode_steps have no effect"):
         MLPTrainer(collect="stored", **asked).resolve(WORLD)
-    with pytest.raises(BadInput, match="leave out epsilon and episode_steps"):
+    with pytest.raises(BadInput, match="epsilon and episode_steps have no effect"):
         MLPTrainer(data="somewhere", **asked).resolve(WORLD)
     with pytest.raises(BadInput, match="leave out collect 'random'"):
         MLPTrainer(data="somewhere", collect="random")
 
 
 def test_stored_episodes_must_be_somewhere():
-    with pytest.raises(BadInput, match="say with `data` where"):
+    with pytest.raises(BadInput, match="requires `data`"):
         MLPTrainer(collect="stored").resolve(WORLD).gather(WORLD)
 
 

@@ -133,10 +133,10 @@ def _part(name: str, registry: Registry, environment: Any) -> tuple[Mapping[str,
 
 def _registry_of(name: str) -> Registry:
     """The kind that package.module:object is of, by its methods or those of what it builds."""
-    from wmel.testing.kits import what_it_makes
+    from wmel.testing.kits import build_default
 
     add_cwd_to_path()
-    kind = kind_of(what_it_makes(import_object(name), name))
+    kind = kind_of(build_default(import_object(name), name))
     if kind is None:
         raise BadInput(f"'{name}' is no part: neither it nor what it builds has the methods of one")
     return catalog.REGISTRIES[kind]

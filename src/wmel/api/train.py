@@ -126,9 +126,9 @@ def convert(
     The published models of DeepMind Control decide every second step: give --action-repeat 2. Nothing in the file is
     run.
     """
-    from wmel.training.checkpoints import usable_device, write_checkpoint
+    from wmel.training.checkpoints import parse_device, write_checkpoint
     from wmel.training.tdmpc2.finish import stored_weights
-    from wmel.training.tdmpc2.official import converted
+    from wmel.training.tdmpc2.official import convert_checkpoint
 
     given, folder = Given.of(options["settings"]), Path(output)
     check_outputs(folder / CARD)
@@ -137,10 +137,10 @@ def convert(
     world = _environment(given, environment)
     given.refuse_unused()
     finishing = {"decoder_steps": decoder_steps, "half": half}
-    made = converted(
+    made = convert_checkpoint(
         Path(file),
         world,
-        usable_device(device or "cpu"),
+        parse_device(device or "cpu"),
         **{name: value for name, value in finishing.items() if value is not None},
     )
     write_checkpoint(folder, stored_weights(made), made.card)

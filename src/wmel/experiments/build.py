@@ -212,11 +212,11 @@ def build_model_for_check(environment: Part, model: Mapping[str, Any] | None, pa
     training, folder = training_of(environment, model), paths.folder_of(environment, model)
     if model is None or training is None or folder is None or is_whole(folder):
         return build_model(environment, model, paths)
-    from wmel.training.checkpoints import untrained  # torch is needed only here
+    from wmel.training.checkpoints import build_untrained  # torch is needed only here
 
     world, trained_in = (build_environment(one, paths) for one in (environment, training.environment))
     trainer = build_trainer(training.trainer, paths)
-    return untrained(world, trainer, paths.device, model.get("rollout"), trained_in=trained_in)
+    return build_untrained(world, trainer, paths.device, model.get("rollout"), trained_in=trained_in)
 
 
 def check_checkpoint(environment: Part, model: Mapping[str, Any] | None, paths: ModelPaths) -> None:
@@ -224,9 +224,9 @@ def check_checkpoint(environment: Part, model: Mapping[str, Any] | None, paths: 
     folder = paths.folder_of(environment, model)
     if folder is None or (model is not None and "trainer" in model and not is_whole(folder)):
         return
-    from wmel.training.checkpoints import checked_checkpoint  # torch is needed only here
+    from wmel.training.checkpoints import check_checkpoint  # torch is needed only here
 
-    checked_checkpoint(folder, build_environment(environment, paths))
+    check_checkpoint(folder, build_environment(environment, paths))
 
 
 def model_kind(model: Mapping[str, Any] | None, paths: ModelPaths) -> str:

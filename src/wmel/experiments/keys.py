@@ -12,13 +12,14 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, suggest_name
 from wmel.parts import Registry
 from wmel.settings import Meaning, Setting, settings_of
-from wmel.training.data import TRAINING
+from wmel.training.data import TRAINING_SEED_OFFSET
 
 
 def _episode_seed(seed: int) -> int:
-    if not 0 <= seed < TRAINING:
+    if not 0 <= seed < TRAINING_SEED_OFFSET:
         raise ValueError(
-            f"must be 0 to {TRAINING - 1} (those from {TRAINING} on are reserved for training data), got {seed}"
+            f"must be 0 to {TRAINING_SEED_OFFSET - 1} (those from {TRAINING_SEED_OFFSET} on are reserved for "
+            f"training data), got {seed}"
         )
     return seed
 

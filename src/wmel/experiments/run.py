@@ -79,9 +79,9 @@ def select_cells(cells: Sequence[Any], options: RunOptions) -> list[Any]:
 def paths_of(study: Study, store: Store, options: RunOptions) -> ModelPaths:
     """The paths of the models of a study; raises BadInput for a device that this machine lacks."""
     if options.device != "cpu":
-        from wmel.training.checkpoints import usable_device  # torch is needed only here
+        from wmel.training.checkpoints import parse_device  # torch is needed only here
 
-        usable_device(options.device)
+        parse_device(options.device)
     cells: list[Any] = [*study.cells, *study.diagnostics]
     models = store.models if trainings_of(cells) else Path()  # a store in memory has no folder until it needs one
     return ModelPaths(models, study.folder, options.device, study.objects, store.moved)

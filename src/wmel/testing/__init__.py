@@ -1,6 +1,6 @@
-"""Conformance kits: does a part keep the contract it declares?
+"""Conformance kits, which check that a part fulfils its contract.
 
-Each kit takes a part and returns findings, one per promise, each with what is wrong and how to put it right.
+Each kit returns one finding for each promise of the contract. A failed promise has a problem and a way to correct it.
 """
 
 from wmel.testing.environment_kit import check_environment

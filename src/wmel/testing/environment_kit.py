@@ -1,4 +1,4 @@
-"""What every environment promises."""
+"""The promises of every environment."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
-from wmel.testing.findings import Finding, compared, findings
+from wmel.testing.findings import Finding, check_promises, compare
 
 ROWS, STEPS = 6, 8
 SEEDS = np.arange(ROWS)
 
 
 def check_environment(environment: Environment) -> list[Finding]:
-    """Shapes, determinism, purity, starts, independence of rows, branching, and the criterion."""
+    """Checks shapes, determinism, purity, start states, independence of rows, branching and the criterion."""
     promises = [
         _shapes,
         _finite,
@@ -25,33 +25,33 @@ def check_environment(environment: Environment) -> list[Finding]:
         _starts,
         _independent,
         _branching,
-        _sequences,
-        _pushes,
+        _rollout,
+        _perturbation,
         _criterion,
     ]
-    return findings(environment, promises)
+    return check_promises(environment, promises)
 
 
-def walked_states(environment: Environment) -> np.ndarray:
-    """States [ROWS,S] that differ even where every episode starts alike: row k after k+1 steps of random play."""
-    states = _states(environment)
+def sample_states(environment: Environment) -> np.ndarray:
+    """States [ROWS,S], row k after k+1 random steps. They differ even if all start states are equal."""
+    states = _run_episodes(environment)
     return states[SEEDS, SEEDS + 1]
 
 
-def _values(environment: Environment) -> np.ndarray:
-    """Action values [ROWS,STEPS,A] drawn uniformly."""
+def _random_values(environment: Environment) -> np.ndarray:
+    """Uniformly sampled action values [ROWS,STEPS,A]."""
     space = environment.spec.actions
-    drawn = uniform_actions(space, Streams(SEEDS, SEEDS * 0).uniforms("act", (STEPS, space.width))[0])
-    return space.as_values(drawn)
+    actions = uniform_actions(space, Streams(SEEDS, SEEDS * 0).uniforms("act", (STEPS, space.width))[0])
+    return space.as_values(actions)
 
 
-def _states(environment: Environment, rows: np.ndarray = SEEDS) -> np.ndarray:
-    """States [B,STEPS+1,S] of some episodes, one call per step for all of them."""
-    return rollout_by_steps(environment.step, environment.reset(rows), _values(environment)[rows])
+def _run_episodes(environment: Environment) -> np.ndarray:
+    """States [ROWS,STEPS+1,S] of episodes with random actions."""
+    return rollout_by_steps(environment.step, environment.reset(SEEDS), _random_values(environment))
 
 
-def _seen(environment: Environment, states: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """All that an environment says of some rows [B,...]: next states, observations, goals and quantities."""
+def _outputs(environment: Environment, states: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """All outputs for states [B,S] and values [B,A]: next states, observations, goals and quantities [B,...]."""
     after = environment.step(states, values)
     named = environment.quantities(states, values, after)
     columns = [after, environment.observe(states), environment.goals(states), *(named[name][:, None] for name in named)]
@@ -60,15 +60,15 @@ def _seen(environment: Environment, states: np.ndarray, values: np.ndarray) -> n
 
 def _shapes(environment: Any) -> str:
     """Shapes are as declared"""
-    states, values = environment.reset(SEEDS), _values(environment)[:, 0]
+    states, values = environment.reset(SEEDS), _random_values(environment)[:, 0]
     if np.ndim(states) != 2 or len(states) != ROWS:
         return f"reset must return states [{ROWS},S], got shape {np.shape(states)}: one row per seed"
     after = environment.step(states, values)
     if np.shape(after) != states.shape:
         return f"step must keep the shape {states.shape} of its states, got {np.shape(after)}"
-    wanted, found = (ROWS, len(environment.spec.observation)), np.shape(environment.observe(states))
-    if found != wanted:
-        return f"observe must return {wanted}, a column for each name in spec.observation, got {found}"
+    expected, found = (ROWS, len(environment.spec.observation)), np.shape(environment.observe(states))
+    if found != expected:
+        return f"observe must return {expected}, a column for each name in spec.observation, got {found}"
     if np.ndim(environment.goals(states)) != 2 or len(environment.goals(states)) != ROWS:
         return f"goals must return [{ROWS},G], got shape {np.shape(environment.goals(states))}"
     for name, numbers in environment.quantities(states, values, after).items():
@@ -78,31 +78,33 @@ def _shapes(environment: Any) -> str:
 
 
 def _finite(environment: Any) -> str:
-    """States and observations stay finite under random play"""
-    states = _states(environment)
-    seen = environment.observe(states.reshape(-1, states.shape[-1]))
-    if np.isfinite(seen).all():
+    """States and observations stay finite under random actions"""
+    states = _run_episodes(environment)
+    observations = environment.observe(states.reshape(-1, states.shape[-1]))
+    if np.isfinite(observations).all():
         return ""
-    return "an observation became NaN or infinite; clip or end what diverges"
+    return "an observation became NaN or infinite; clip the state, or end the episode before it diverges"
 
 
 def _deterministic(environment: Any) -> str:
     """The same seeds and actions give the same states, observations and quantities"""
-    states, values = walked_states(environment), _values(environment)[:, 0]
-    same = np.array_equal(_states(environment), _states(environment))
-    if same and np.array_equal(_seen(environment, states, values), _seen(environment, states, values), equal_nan=True):
+    states, values = sample_states(environment), _random_values(environment)[:, 0]
+    same = np.array_equal(_run_episodes(environment), _run_episodes(environment))
+    if same and np.array_equal(
+        _outputs(environment, states, values), _outputs(environment, states, values), equal_nan=True
+    ):
         return ""
     return "two runs differ; take randomness from the seed or the state, never from a global generator or a clock"
 
 
 def _pure(environment: Any) -> str:
-    """Nothing it is given is changed"""
-    states, values = walked_states(environment), _values(environment)[:, 0]
+    """Arguments are not modified"""
+    states, values = sample_states(environment), _random_values(environment)[:, 0]
     before = states.copy(), values.copy()
-    _seen(environment, states, values)
+    _outputs(environment, states, values)
     if np.array_equal(before[0], states) and np.array_equal(before[1], values):
         return ""
-    return "a method wrote into its arguments; copy before changing"
+    return "a method modified its arguments; copy them first"
 
 
 def _starts(environment: Any) -> str:
@@ -112,64 +114,64 @@ def _starts(environment: Any) -> str:
     if varies == (not environment.spec.single_start):
         return ""
     if varies:
-        return "spec.single_start is set, yet starts differ; clear it"
-    return "20 seeds start alike; use the seed, or set spec.single_start"
+        return "spec.single_start is set, but start states differ; set it to False"
+    return "20 seeds give the same start state; use the seed, or set spec.single_start"
 
 
 def _independent(environment: Any) -> Finding:
-    """A row does not depend on its companions"""
-    states, values = walked_states(environment), _values(environment)[:, 0]
-    alone = [_seen(environment, states[row : row + 1], values[row : row + 1]) for row in SEEDS]
-    problem = "a row is stepped, observed or measured differently alone than in a batch; find what they share"
-    return compared("", _seen(environment, states, values), np.concatenate(alone), problem)
+    """A row does not depend on the other rows of its batch"""
+    states, values = sample_states(environment), _random_values(environment)[:, 0]
+    alone = [_outputs(environment, states[row : row + 1], values[row : row + 1]) for row in SEEDS]
+    problem = "a row gives other results alone than in a batch; find the values that the rows share"
+    return compare("", _outputs(environment, states, values), np.concatenate(alone), problem)
 
 
 def _branching(environment: Any) -> Finding:
     """A stored state can be stepped again"""
     if not environment.spec.branchable:
         return Finding("", note="not claimed: spec.branchable is False")
-    states, values = _states(environment), _values(environment)
+    states, values = _run_episodes(environment), _random_values(environment)
     again = environment.step(states[:, 2].copy(), values[:, 2])
-    return compared(
-        "", states[:, 3], again, "the step after a stored state differs; put what is missing into the state"
+    return compare(
+        "", states[:, 3], again, "the step after a stored state differs; add the missing variables to the state"
     )
 
 
-def _sequences(environment: Any) -> Finding:
-    """Whole sequences show what their steps show"""
-    states, values, start = _states(environment), _values(environment), environment.reset(SEEDS)
+def _rollout(environment: Any) -> Finding:
+    """A rollout equals its steps"""
+    states, values, start = _run_episodes(environment), _random_values(environment), environment.reset(SEEDS)
     if not implements(environment, HasStateRollout):
         return Finding("", note="not claimed: no rollout")
     rolled = environment.rollout(start, values)
     if np.shape(rolled) != states.shape:
-        return Finding(f"rollout must return states {states.shape}, the start included, got {np.shape(rolled)}")
-    stepped, imagined = (_shown(environment, trajectory, values) for trajectory in (states, rolled))
-    return compared("", stepped, imagined, "rollout and step disagree; they must be one physics")
+        return Finding("", f"rollout must return states {states.shape}, the start included, got {np.shape(rolled)}")
+    stepped, imagined = (_measure(environment, trajectory, values) for trajectory in (states, rolled))
+    return compare("", stepped, imagined, "rollout and step differ; use the same dynamics in both")
 
 
-def _shown(environment: Any, trajectory: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _measure(environment: Any, trajectory: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Observations and quantities along trajectories [B,STEPS+1,S]: [B*STEPS, ...]"""
     before, after = (part.reshape(-1, trajectory.shape[-1]) for part in (trajectory[:, :-1], trajectory[:, 1:]))
     named = environment.quantities(before, values.reshape(len(after), -1), after)
     return np.concatenate([environment.observe(after), *(named[name][:, None] for name in named)], axis=1)
 
 
-def _pushes(environment: Any) -> Finding:
-    """Its own perturbation is a function of state and streams, row by row"""
-    states, streams = walked_states(environment), Streams(SEEDS, SEEDS)
+def _perturbation(environment: Any) -> Finding:
+    """Its own perturbation is a function of the state and the streams of each row"""
+    states, streams = sample_states(environment), Streams(SEEDS, SEEDS)
     if not implements(environment, Perturbable):
         return Finding("", note="not claimed: no perturb")
     alone = [environment.perturb(states[row : row + 1], streams.rows(SEEDS[row : row + 1])) for row in SEEDS]
-    problem = "perturb differs alone, in a batch or a second time; draw from the streams it is handed"
-    return compared("", environment.perturb(states, streams), np.concatenate(alone), problem)
+    problem = "perturb differs alone, in a batch or in a second call; sample from the given streams"
+    return compare("", environment.perturb(states, streams), np.concatenate(alone), problem)
 
 
 def _criterion(environment: Any) -> str:
-    """The default criterion judges a quantity that exists"""
+    """The default criterion uses an existing quantity"""
     criterion, states = environment.default_criterion, environment.reset(SEEDS)
     if criterion is None:
         return ""
-    known = environment.quantities(states, _values(environment)[:, 0], states)
+    known = environment.quantities(states, _random_values(environment)[:, 0], states)
     if criterion.quantity in known:
         return ""
     return f"there is no quantity '{criterion.quantity}'; known: {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""What a kit found: a promise, and the sentence that says how it is broken."""
+"""Findings of a conformance kit: the promises of a contract, and the problems."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import numpy as np
 
 from wmel.errors import describe_error
 
-TOLERANCE = 1e-6  # rows may differ this much between batch sizes; bit-equality is reported
+TOLERANCE = 1e-6  # rows can differ by this much between batch sizes; exact equality is noted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise of a contract; `problem` is empty where it is kept, `note` may say more."""
+    """One promise of a contract. `problem` is empty if the promise is kept. `note` is further information."""
 
     promise: str
     problem: str = ""
@@ -24,18 +24,18 @@ class Finding:
         return not self.problem
 
 
-def findings(part: Any, promises: Sequence[Callable[[Any], Finding | str]]) -> list[Finding]:
-    """Try every promise; a part that raises has broken the promise, and says how."""
-    return [_tried(part, promise) for promise in promises]
+def check_promises(part: Any, promises: Sequence[Callable[[Any], Finding | str]]) -> list[Finding]:
+    """Checks every promise. The name of a promise is the docstring of its function. An exception breaks the promise."""
+    return [_check_promise(part, promise) for promise in promises]
 
 
 def failures(found: Sequence[Finding]) -> list[str]:
-    """One sentence per broken promise."""
+    """One sentence for each broken promise."""
     return [f"{finding.promise}: {finding.problem}" for finding in found if not finding.kept]
 
 
-def compared(promise: str, one: Any, other: Any, problem: str) -> Finding:
-    """Kept within the tolerance; whether to the last bit is noted."""
+def compare(promise: str, one: Any, other: Any, problem: str) -> Finding:
+    """A finding that is kept if two arrays are equal within the tolerance. It notes whether they are exactly equal."""
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or not np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
         return Finding(promise, problem)
@@ -43,7 +43,7 @@ def compared(promise: str, one: Any, other: Any, problem: str) -> Finding:
     return Finding(promise, note="bit for bit" if exact else f"within {TOLERANCE:g}, not bit for bit")
 
 
-def _tried(part: Any, promise: Callable[[Any], Finding | str]) -> Finding:
+def _check_promise(part: Any, promise: Callable[[Any], Finding | str]) -> Finding:
     name = (promise.__doc__ or promise.__name__).strip().rstrip(".")
     try:
         outcome = promise(part)

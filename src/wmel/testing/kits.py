@@ -1,4 +1,4 @@
-"""Which kit a part belongs to, by its catalogue name or by what it implements."""
+"""Selects the kit of a part, by its catalogue name or by its methods."""
 
 import inspect
 from typing import Any
@@ -19,7 +19,7 @@ from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
 from wmel.testing.world_model_kit import check_world_model
 
-SIGNS = {  # a part of a kind has these
+METHODS_OF_KIND = {
     "environment": ("reset", "step", "observe", "goals", "quantities"),
     "perturbation": ("sense", "strike", "window"),
     "planner": ("plan", "plan_horizon"),
@@ -27,26 +27,26 @@ SIGNS = {  # a part of a kind has these
 
 
 def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
-    """The kind of a part, by name or as an object, and what its kit finds.
+    """The kind of a part, given by name or as an object, and the findings of its kit.
 
-    Models and perturbations are tried in the given environment.
+    Models and perturbations are checked in the given environment.
     """
-    named = isinstance(given, str)
-    kind, part = _part(given) if named else _by_its_signs(given, f"{given!r:.60}")
+    is_name = isinstance(given, str)
+    kind, part = _find_part(given) if is_name else _identify(given, f"{given!r:.60}")
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
-        way, model = ("batched", Oracle(environment)) if part is Oracle else adapt_model(part)
-        return kind, (check_world_model if way == "batched" else check_four_methods)(model, environment)
+        interface, model = ("batched", Oracle(environment)) if part is Oracle else adapt_model(part)
+        return kind, (check_world_model if interface == "batched" else check_four_methods)(model, environment)
     if kind == "planner":
         return kind, check_planner(part)
     if kind == "perturbation":
-        return kind, check_perturbation(part, environment, _at_zero(given) if named else None)
+        return kind, check_perturbation(part, environment, _with_strength_zero(given) if is_name else None)
     return kind, check_metric(part)
 
 
-def what_it_makes(thing: Any, name: str) -> Any:
-    """What a function of settings alone makes with its defaults; anything else is itself."""
+def build_default(thing: Any, name: str) -> Any:
+    """The part that a function of settings builds with its defaults. Returns anything else unchanged."""
     if not inspect.isfunction(thing) or kind_of(thing) is not None or not builds_part(thing):
         return thing
     try:
@@ -56,11 +56,11 @@ def what_it_makes(thing: Any, name: str) -> Any:
         raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
 
 
-def _part(name: str) -> tuple[str, Any]:
+def _find_part(name: str) -> tuple[str, Any]:
     if name in catalog.ENVIRONMENTS.parts:
         return "environment", catalog.environment(name)
     if ":" in name and not name.startswith("composite:"):
-        return _by_its_signs(import_object(name), name)
+        return _identify(import_object(name), name)
     if name in catalog.MODELS.parts:
         return "model", catalog.MODELS.load(name)
     if name in catalog.PLANNERS.parts:
@@ -69,27 +69,26 @@ def _part(name: str) -> tuple[str, Any]:
         return "metric", metric(name)
     if name.startswith("composite:") or any(name.startswith(known) for known in catalog.PERTURBATIONS.parts):
         return "perturbation", catalog.perturbation(name)
-    raise UnknownPart(
-        f"no part named '{name}' that a kit can check; `wmel list` names them, or give package.module:object"
-    )
+    raise UnknownPart(f"no part named '{name}' that a kit can check; see `wmel list`, or give package.module:object")
 
 
-def _by_its_signs(thing: Any, name: str) -> tuple[str, Any]:
-    thing = what_it_makes(thing, name)
-    has = {*dir(thing), *(settings_of(thing) if isinstance(thing, type) else ())}
-    for kind, signs in SIGNS.items():
-        if has.issuperset(signs) and not has.issuperset(INTERFACES["four methods"]):
+def _identify(thing: Any, name: str) -> tuple[str, Any]:
+    """The kind of an object by its methods, and the part, built if the object is a class."""
+    thing = build_default(thing, name)
+    attributes = {*dir(thing), *(settings_of(thing) if isinstance(thing, type) else ())}
+    for kind, methods in METHODS_OF_KIND.items():
+        if attributes.issuperset(methods) and not attributes.issuperset(INTERFACES["four methods"]):
             return kind, thing() if isinstance(thing, type) else thing
-    if any(has.issuperset(signs) for signs in INTERFACES.values()):
+    if any(attributes.issuperset(methods) for methods in INTERFACES.values()):
         return "model", thing
     if not callable(thing) or isinstance(thing, type):
-        raise BadInput(f"{name} is none of {', '.join(SIGNS)}, model or metric: it has none of their methods")
-    wanted = [one for one in inspect.signature(thing).parameters.values() if one.default is inspect.Parameter.empty]
-    return ("model", thing) if len(wanted) == 2 else ("metric", thing)
+        raise BadInput(f"{name} is none of {', '.join(METHODS_OF_KIND)}, model or metric: it has none of their methods")
+    required = [one for one in inspect.signature(thing).parameters.values() if one.default is inspect.Parameter.empty]
+    return ("model", thing) if len(required) == 2 else ("metric", thing)
 
 
-def _at_zero(name: str) -> Any:
-    """The same perturbation at strength 0, where it takes a strength."""
+def _with_strength_zero(name: str) -> Any:
+    """The same perturbation at strength 0, or None if it has no strength."""
     for known in catalog.PERTURBATIONS.built_in:
         if (name == known or name.startswith(f"{known}-")) and catalog.PERTURBATIONS.settings_of(known):
             return catalog.perturbation(f"{known}-0")

@@ -1,4 +1,4 @@
-"""What every metric promises."""
+"""The promises of every metric."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from wmel.schema import EpisodeTable, Metric, blank_columns
 from wmel.stats.estimate import Estimate
-from wmel.testing.findings import Finding, findings
+from wmel.testing.findings import Finding, check_promises
 
 
 def check_metric(metric: Metric) -> list[Finding]:
-    """It returns an Estimate, order does not matter, an empty table is undefined, a value lies in its interval."""
-    return findings(metric, [_estimate, _order, _empty, _interval])
+    """Checks the type of the result, the order of rows, an empty table, and that a value lies in its interval."""
+    return check_promises(metric, [_estimate, _order, _empty, _interval])
 
 
 def _table(rows: int = 40) -> EpisodeTable:
-    """Episodes of every kind: short and long, struck and broken, timed and not."""
+    """Random episodes: short and long, perturbed and not, with and without errors."""
     rng, columns = np.random.default_rng(0), blank_columns(rows)
     columns["episode_seed"][:] = np.arange(rows)
     columns["success"][:] = rng.random(rows) < 0.6
@@ -47,7 +47,7 @@ def _order(metric: Any) -> str:
     one, two = metric(table), metric(other)
     if one.n == two.n and all(_close(getattr(one, part), getattr(two, part)) for part in ("value", "low", "high")):
         return ""
-    return f"{one} became {two} when rows were shuffled; sort by episode_seed if order matters"
+    return f"{one} became {two} after shuffling the rows; sort by episode_seed if the order matters"
 
 
 def _close(one: float | None, other: float | None) -> bool:
@@ -61,7 +61,7 @@ def _empty(metric: Any) -> str:
     found = metric(EpisodeTable(blank_columns(0)))
     if found.value is None and found.reason:
         return ""
-    return f"it answered {found.value} with the reason {found.reason!r}; return Estimate.undefined(why)"
+    return f"it returned {found.value} with the reason {found.reason!r}; return Estimate.undefined(reason)"
 
 
 def _interval(metric: Any) -> str:

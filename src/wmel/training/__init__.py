@@ -1,1 +1,1 @@
-"""Making world models: data, fits and checkpoints."""
+"""Training world models: data, fits, errors and checkpoints."""

@@ -1,4 +1,4 @@
-"""Fitting a network to samples."""
+"""Fits a network to samples: split, epochs, early stopping and intermediate weights."""
 
 import math
 import time
@@ -13,16 +13,16 @@ from torch import Tensor, nn
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 
-Settings = Any  # a resolved FittedTrainer: its settings of the fit are no longer None
+Settings = Any  # a resolved FittedTrainer, whose settings of the fit are not None
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What a network is fitted to, row by row."""
+    """The samples that a network is fitted to, as rows of arrays."""
 
     arrays: tuple[Tensor, ...]  # each [n,...]
-    loss: Callable[..., Tensor]  # of some rows of each
-    groups: np.ndarray  # [n] from 0 on: rows of a group are fitted together or held out together
+    loss: Callable[..., Tensor]  # of some rows of each array
+    groups: np.ndarray  # [n] group numbers from 0; a group is fitted or held out as a whole
 
     def rows(self, index: Tensor) -> tuple[Tensor, ...]:
         return tuple(array[index] for array in self.arrays)
@@ -33,19 +33,19 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """Which samples were fitted and which held out, and how long it took."""
+class FitResult:
+    """The split of the samples, and the course of a fit."""
 
-    kept: np.ndarray
-    held_out: np.ndarray
+    fitted: np.ndarray  # rows of the samples that were fitted
+    held_out: np.ndarray  # rows that were held out
     epochs: int
     interrupted: bool
     seconds: float
     losses: list[float]  # of the last batch of each epoch
-    snapshots: dict[int, dict[str, Tensor]]  # weights after some epochs, on the way
+    snapshots: dict[int, dict[str, Tensor]]  # intermediate weights by the number of epochs
 
-    def after(self, epochs: int) -> "Fitted":
-        """The same after fewer epochs."""
+    def truncate(self, epochs: int) -> "FitResult":
+        """The result after the first epochs only."""
         return replace(self, epochs=epochs, losses=self.losses[:epochs], snapshots={})
 
 
@@ -54,61 +54,62 @@ def fit(
     samples: Samples,
     settings: Settings,
     progress: Callable[[float], None] = lambda epochs: None,
-) -> Fitted:
-    """Fit a network to samples; `progress` counts epochs."""
+) -> FitResult:
+    """Fits a network to samples. `progress` is called with the number of finished epochs."""
     begin = time.perf_counter()
     torch.manual_seed(settings.seed)
-    held, kept = _split(samples.groups, settings)
+    held_out, fitted = _split(samples.groups, settings)
     snapshots: dict[int, dict[str, Tensor]] = {}
     with limit_threads(settings.threads):
-        losses, interrupted = _descend(network, samples, kept, held, settings, progress, snapshots)
+        losses, interrupted = _optimise(network, samples, fitted, held_out, settings, progress, snapshots)
     network.requires_grad_(False)
-    return Fitted(kept, held, len(losses), interrupted, time.perf_counter() - begin, losses, snapshots)
+    return FitResult(fitted, held_out, len(losses), interrupted, time.perf_counter() - begin, losses, snapshots)
 
 
 def _split(groups: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """Rows held out and rows kept, the groups in the order of the seed's shuffle."""
+    """The rows to hold out and the rows to fit. The seed shuffles the groups."""
     count = int(groups.max()) + 1
     place = np.argsort(np.random.default_rng(settings.seed).permutation(count))[groups]
-    rows, first_kept = np.argsort(place, kind="stable"), int(settings.held_out * count)
-    held, kept = np.split(rows, [int((place < first_kept).sum())])
-    if not len(kept):
-        raise BadInput(f"{len(rows)} samples leave nothing to fit when {settings.held_out:g} is held out")
-    if settings.patience is not None and not len(held):
-        raise BadInput(f"patience needs data held out to judge by, and {settings.held_out:g} of {count} is nothing")
-    return held, kept
+    rows, first_fitted = np.argsort(place, kind="stable"), int(settings.held_out * count)
+    held_out, fitted = np.split(rows, [int((place < first_fitted).sum())])
+    if not len(fitted):
+        raise BadInput(f"no samples to fit: {settings.held_out:g} of {len(rows)} samples are held out")
+    if settings.patience is not None and not len(held_out):
+        raise BadInput(f"patience needs data held out, and {settings.held_out:g} of {count} is nothing")
+    return held_out, fitted
 
 
-def _descend(
+def _optimise(
     network: nn.Module,
     samples: Samples,
-    kept: np.ndarray,
-    held: np.ndarray,
+    fitted: np.ndarray,
+    held_out: np.ndarray,
     settings: Settings,
     progress: Callable[[float], None],
     snapshots: dict[int, dict[str, Tensor]],
 ) -> tuple[list[float], bool]:
-    """The loss after each whole epoch, and whether someone interrupted the next; the weights so far are kept."""
+    """The loss after each complete epoch, and whether the fit was interrupted. An interrupted fit keeps its weights."""
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epochs: _rate_after(epochs, settings))
-    best, best_weights, since = math.inf, None, 0
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda epochs: _learning_rate_factor(epochs, settings))
+    best, best_weights, epochs_without_improvement = math.inf, None, 0
     losses: list[float] = []
     interrupted = False
     try:
-        while len(losses) < settings.epochs and since < (settings.patience or math.inf):
-            loss = _epoch(optimiser, samples, torch.as_tensor(kept)[torch.randperm(len(kept))], settings.batch)
+        while len(losses) < settings.epochs and epochs_without_improvement < (settings.patience or math.inf):
+            order = torch.as_tensor(fitted)[torch.randperm(len(fitted))]
+            loss = _run_epoch(optimiser, samples, order, settings.batch)
             schedule.step()
             losses.append(float(loss))
             if not math.isfinite(losses[-1]):
                 raise BadInput(f"the loss became {losses[-1]} in epoch {len(losses)}: lower the learning rate")
             if len(losses) in settings.checkpoint_updates:
-                snapshots[len(losses)] = _copy_of(network)
+                snapshots[len(losses)] = _copy_weights(network)
             progress(1)
             if settings.patience is not None:
-                now = samples.error(held)
-                since = 0 if now < best else since + 1
-                if now < best:
-                    best, best_weights = now, _copy_of(network)
+                error = samples.error(held_out)
+                epochs_without_improvement = 0 if error < best else epochs_without_improvement + 1
+                if error < best:
+                    best, best_weights = error, _copy_weights(network)
     except KeyboardInterrupt:
         interrupted = True
     if best_weights is not None:
@@ -116,17 +117,17 @@ def _descend(
     return losses, interrupted
 
 
-def _copy_of(network: nn.Module) -> dict[str, Tensor]:
+def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in network.state_dict().items()}
 
 
-def _rate_after(epochs: int, settings: Settings) -> float:
-    """The share of the learning rate that is left."""
+def _learning_rate_factor(epochs: int, settings: Settings) -> float:
+    """The factor of the learning rate after some epochs: half a cosine with `decay`, else 1."""
     return (1 + math.cos(math.pi * epochs / settings.epochs)) / 2 if settings.decay else 1.0
 
 
-def _epoch(optimiser: torch.optim.Optimizer, samples: Samples, order: Tensor, batch: int) -> Tensor:
-    """One pass over the samples in an order; the loss of the last batch."""
+def _run_epoch(optimiser: torch.optim.Optimizer, samples: Samples, order: Tensor, batch: int) -> Tensor:
+    """One pass over the samples in an order. Returns the loss of the last batch."""
     loss = torch.tensor(math.nan)
     for part in zip(*(array.split(batch) for array in samples.rows(order)), strict=True):
         optimiser.zero_grad(set_to_none=True)

@@ -1,4 +1,4 @@
-"""Train an MLP that predicts the next observation."""
+"""mlp: an MLP that predicts the next observation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,43 +15,46 @@ from wmel.errors import require
 from wmel.kinds import implements
 from wmel.models.mlp import MLP, MLPModel
 from wmel.parts import refuse_unknown_settings, setting
-from wmel.training.checkpoints import card_of
-from wmel.training.data import Collected, Transitions, network_input
+from wmel.training.card import build_card
+from wmel.training.data import Dataset, Transitions, network_input
 from wmel.training.evaluate import observation_errors
-from wmel.training.fit import Fitted, Samples, fit
+from wmel.training.fit import FitResult, Samples, fit
 from wmel.training.fitted import ALL, FittedTrainer
 
-WIDEST = 16_384
-SMALLEST_SCALE = 1e-6  # of a component that hardly ever changes
+MAX_WIDTH = 16_384  # of a layer
+MIN_SCALE = 1e-6  # of a component that is almost constant
 CONTROL = {"collect": "random", "hidden": (64, 64), "rounded": False}
 FIT_OF_CONTROL = {"epochs": 200, "batch": 256, "learning_rate": 1e-3, "decay": False, "held_out": 0.1}
-FIT_OF_GRIDS = {"epochs": 800, "batch": 1 << 20, "learning_rate": 1e-2, "decay": False, "held_out": 0.0}  # one batch
+FIT_OF_GRIDS = {"epochs": 800, "batch": 1 << 20, "learning_rate": 1e-2, "decay": False, "held_out": 0.0}  # full batch
 GRID = {"collect": ALL, "hidden": (32, 32), "target": "delta", "rounded": True, **FIT_OF_GRIDS}
 
 
 def check_hidden(widths: tuple[int, ...] | None) -> None:
-    """Refuse a network without a hidden layer."""
-    require(widths is None or len(widths) > 0, "hidden must name the width of at least one layer", widths)
+    """Raises BadInput for a network without hidden layers."""
+    require(widths is None or len(widths) > 0, "hidden must contain the width of at least one layer", widths)
 
 
 def action_width(space: Space) -> int:
-    """Numbers of an action as a network takes it: finite ones are one-hot."""
+    """The width of an action as the input of a network. Finite actions are one-hot."""
     return space.count if isinstance(space, Finite) else space.width
 
 
 def set_scale(network: nn.Module, name: str, numbers: np.ndarray) -> None:
-    """Give a network the mean and the standard deviation of rows [T,...], as its `name`_centre and `name`_scale."""
+    """Sets the buffers `name`_centre and `name`_scale of a network to mean and standard deviation of rows [T,...]."""
     getattr(network, f"{name}_centre").copy_(torch.as_tensor(numbers.mean(axis=0)))
-    getattr(network, f"{name}_scale").copy_(torch.as_tensor(numbers.std(axis=0).clip(SMALLEST_SCALE)))
+    getattr(network, f"{name}_scale").copy_(torch.as_tensor(numbers.std(axis=0).clip(MIN_SCALE)))
 
 
 @refuse_unknown_settings
 @dataclass(frozen=True, kw_only=True)
 class MLPTrainer(FittedTrainer):
-    """The documents' settings by default: absolute next observation, 64-64; `delta` also scales inputs and outputs."""
+    """The defaults are those of the wmel 0.18 repository: two hidden layers of 64, the absolute next observation.
+
+    The target `delta` also normalises inputs and outputs.
+    """
 
     hidden: tuple[int, ...] | None = setting(
-        None, "widths of the hidden layers; none: 64,64, on grids 32,32", at_least=1, at_most=WIDEST
+        None, "widths of the hidden layers; none: 64,64, on grids 32,32", at_least=1, at_most=MAX_WIDTH
     )
     target: Literal["next", "delta"] | None = setting(
         None, "predict the next observation or its scaled change; none: next on dmc_*, else delta"
@@ -67,7 +70,7 @@ class MLPTrainer(FittedTrainer):
 
     @classmethod
     def of_card(cls, described: dict[str, Any]) -> Self:
-        """A card that does not say so rounds nothing."""
+        """Predictions are not rounded if the card does not contain `rounded`."""
         return super().of_card({"rounded": False, **described})
 
     def defaults(self, environment: Environment) -> dict[str, Any]:
@@ -76,23 +79,23 @@ class MLPTrainer(FittedTrainer):
         target = "next" if environment.spec.name.startswith("dmc_") else "delta"
         return {**CONTROL, **FIT_OF_CONTROL, "target": target}
 
-    def fit(self, environment: Environment, data: Collected, progress: Callable[[float], None]) -> tuple[MLP, Fitted]:
+    def fit(self, environment: Environment, data: Dataset, progress: Callable[[float], None]) -> tuple[MLP, FitResult]:
         transitions, space = data.training, environment.spec.actions
         torch.manual_seed(self.seed)
         network = self.blank(environment)
         if self.target == "delta":
             set_scale(network, "seen", transitions.observations)
             set_scale(network, "made", transitions.next_observations - transitions.observations)
-        samples = _samples(network, transitions, network_input(space, transitions.actions))
+        samples = _build_samples(network, transitions, network_input(space, transitions.actions))
         return network, fit(network, samples, self, progress)
 
-    def measure(self, environment: Environment, data: Collected, network: MLP, fitted: Fitted) -> TrainedModel:
+    def measure(self, environment: Environment, data: Dataset, network: MLP, result: FitResult) -> TrainedModel:
         model, space = self.model(environment, network), environment.spec.actions
-        errors = observation_errors(model.rollout, space, data, fitted.kept, fitted.held_out)
-        return TrainedModel(model, card_of(environment, data, self, fitted, errors))
+        errors = observation_errors(model.rollout, space, data, result.fitted, result.held_out)
+        return TrainedModel(model, build_card(environment, data, self, result, errors))
 
     def blank(self, environment: Environment) -> MLP:
-        """A network of the right size, its weights sampled from torch's generator."""
+        """A network of the right size. Its weights are sampled from torch's global generator."""
         spec, hidden = environment.spec, self.hidden or CONTROL["hidden"]
         width = action_width(spec.actions)
         return MLP(len(spec.observation), width, hidden, self.target or "next", bool(self.rounded))
@@ -102,14 +105,14 @@ class MLPTrainer(FittedTrainer):
         return MLPModel(network.requires_grad_(False), "mlp", "index" if finite else "value")
 
 
-def _samples(network: MLP, data: Transitions, acted: np.ndarray) -> Samples:
-    """Each transition by itself."""
+def _build_samples(network: MLP, data: Transitions, inputs: np.ndarray) -> Samples:
+    """One sample and one group for each transition."""
     observations, actions, after = (
-        torch.as_tensor(array, dtype=torch.float32) for array in (data.observations, acted, data.next_observations)
+        torch.as_tensor(array, dtype=torch.float32) for array in (data.observations, inputs, data.next_observations)
     )
-    wanted = network.scaled_targets(observations, after)
+    targets = network.scaled_targets(observations, after)
     return Samples(
-        (observations, actions, wanted),
-        lambda seen, acted, wanted: mse_loss(network(seen, acted), wanted),
+        (observations, actions, targets),
+        lambda observations, actions, targets: mse_loss(network(observations, actions), targets),
         groups=np.arange(len(data)),
     )

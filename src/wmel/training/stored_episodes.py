@@ -1,4 +1,4 @@
-"""Episodes on disk, a file per round: what a training played, kept for other models and to go on from."""
+"""Stored episodes of a training, one file per round, for other models and for resuming."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save
 
 from wmel.errors import BadInput, CannotWrite, require_whole
 from wmel.files import replace_atomically
-from wmel.training.data import Collected, Transitions
+from wmel.training.data import Dataset, Transitions
 
 DESCRIPTION, ROUND = "episodes.json", "round-{:05d}.safetensors"
 PARTS = ("observations", "actions", "rewards")
@@ -20,60 +20,61 @@ PARTS = ("observations", "actions", "rewards")
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """Whole episodes of one length, and what they were played in."""
+    """Complete episodes of equal length, and the description of their environment."""
 
     observations: np.ndarray  # [E,L+1,O]
-    actions: np.ndarray  # [E,L,A] from -1 to 1, the ends of their range
+    actions: np.ndarray  # [E,L,A] scaled to [-1, 1]
     rewards: np.ndarray  # [E,L]
-    described: dict[str, Any]  # as the card of a checkpoint says it of the environment
+    described: dict[str, Any]  # the environment, as in the card of a checkpoint
     sha256: str
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The range of the actions: [A], [A]"""
+        """Lower and upper bounds of the actions: [A], [A]"""
         low, high = self.described["actions"]["bounds"]
         return np.array(low, np.float32), np.array(high, np.float32)
 
     @property
-    def own_actions(self) -> np.ndarray:
-        """[E,L,A] in their own units."""
+    def unscaled_actions(self) -> np.ndarray:
+        """Actions [E,L,A] in the units of the environment."""
         low, high = self.bounds
         return (low + (self.actions + 1) / 2 * (high - low)).clip(low, high)
 
-    def collected(self, transitions: int, seed: int) -> Collected:
-        """So many transitions of episodes drawn at random, and a tenth as many episodes beside them held out."""
+    def sample_dataset(self, transitions: int, seed: int) -> Dataset:
+        """Transitions of randomly sampled episodes. A tenth as many further episodes are held out."""
         require_whole(transitions, "the number of transitions")
         count, length = self.rewards.shape
-        wanted = -(-transitions // length)
-        apart = max(1, wanted // 10)
-        if wanted + apart > count:
+        fitted = -(-transitions // length)
+        held_out = max(1, fitted // 10)
+        if fitted + held_out > count:
             raise BadInput(
-                f"{transitions} transitions are {wanted} episodes and {apart} held out; the stored data have {count}"
+                f"{transitions} transitions require {fitted} episodes and {held_out} held out; the stored data have "
+                f"{count}"
             )
         order = np.random.default_rng(seed).permutation(count)
-        training = Transitions.of(self._recorded(order[:wanted])).first(transitions)
-        return Collected(training, self._recorded(order[wanted : wanted + apart]))
+        training = Transitions.of(self._as_trajectories(order[:fitted])).first(transitions)
+        return Dataset(training, self._as_trajectories(order[fitted : fitted + held_out]))
 
-    def _recorded(self, which: np.ndarray) -> dict[str, np.ndarray]:
-        """As a recording of the closed loop has them."""
-        seen, length = self.observations[which], self.rewards.shape[1]
+    def _as_trajectories(self, episodes: np.ndarray) -> dict[str, np.ndarray]:
+        """Some episodes in the format of recorded trajectories."""
+        observations, length = self.observations[episodes], self.rewards.shape[1]
         return {
-            "observations": seen[:, :-1],
-            "actions": self.own_actions[which],
-            "next_observations": seen[:, 1:],
-            "rewards": self.rewards[which],
-            "steps": np.full(len(which), length),
+            "observations": observations[:, :-1],
+            "actions": self.unscaled_actions[episodes],
+            "next_observations": observations[:, 1:],
+            "rewards": self.rewards[episodes],
+            "steps": np.full(len(episodes), length),
         }
 
 
 @dataclass(frozen=True)
 class EpisodesFolder:
-    """A folder of episodes."""
+    """A folder of stored episodes."""
 
     path: Path
 
     def begin(self, described: dict[str, Any]) -> None:
-        """Say what is going to be played; rounds of another training are removed."""
+        """Writes the description of the environment, and removes the rounds of an earlier training."""
         try:
             for old in self._files():
                 old.unlink()
@@ -83,7 +84,7 @@ class EpisodesFolder:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
 
     def add(self, place: int, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> None:
-        """One round: observations [L+1,E,O], actions from -1 to 1 [L,E,A], rewards [L,E]."""
+        """Writes a round: observations [L+1,E,O], actions in [-1, 1] [L,E,A], rewards [L,E]."""
         parts: list[np.ndarray] = [np.ascontiguousarray(part) for part in (observations, actions, rewards)]
         arrays = {str(name): part for name, part in zip(PARTS, parts, strict=True)}
         try:
@@ -92,47 +93,47 @@ class EpisodesFolder:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
 
     def round(self, place: int) -> tuple[np.ndarray, ...]:
-        """What was added."""
+        """Reads a round: observations, actions and rewards."""
         path = self.path / ROUND.format(place)
         try:
             arrays = load_file(path)
             return tuple(arrays[name] for name in PARTS)
         except (OSError, SafetensorError, KeyError) as error:
-            why = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise BadInput(
-                f"cannot read the episodes {path}: {why}; put it back, or train into another folder"
+                f"cannot read the episodes {path}: {reason}; restore the file, or train into another folder"
             ) from error
 
     def read(self) -> Episodes:
-        """Every round that is there."""
+        """Reads all rounds. Raises BadInput for a damaged round."""
         described, files = self.description(), self._files()
         for file in files:
             if not file.stem.removeprefix("round-").isdecimal():
-                raise BadInput(f"{file} is no round of episodes by its name: move it away")
+                raise BadInput(f"{file} does not have the name of a round of episodes: move it away")
         rounds = [self.round(int(file.stem.removeprefix("round-"))) for file in files]
         for file, parts in zip(files, rounds, strict=True):
             for name, part in zip(PARTS, parts, strict=True):
                 if not np.isfinite(part).all():
-                    raise BadInput(f"{file} is broken: its {name} hold NaN or infinity; remove it, or play anew")
+                    raise BadInput(f"{file} is damaged: its {name} contain NaN or infinity; remove it, or train again")
         if [part.ndim for part in rounds[0]] != [3, 3, 2] or 0 in rounds[0][2].shape:
-            raise BadInput(f"the rounds of {self.path} are no episodes: {[part.shape for part in rounds[0]]}")
+            raise BadInput(f"the rounds of {self.path} are not episodes: {[part.shape for part in rounds[0]]}")
         if len({tuple(part.shape for part in one) for one in rounds}) > 1:
-            raise BadInput(f"the rounds of {self.path} are of different shapes")
+            raise BadInput(f"the rounds of {self.path} have different shapes")
         observations, actions, rewards = (
             np.concatenate(part, axis=1).swapaxes(0, 1) for part in zip(*rounds, strict=True)
         )
         widths = len(described["observation"]), len(described["actions"]["bounds"][0])
         shapes = (len(rewards), rewards.shape[1] + 1, widths[0]), (*rewards.shape, widths[1])
         if (observations.shape, actions.shape) != shapes:
-            raise BadInput(f"the episodes of {self.path} are not what {DESCRIPTION} says: {observations.shape}")
+            raise BadInput(f"the episodes of {self.path} do not match {DESCRIPTION}: {observations.shape}")
         if np.abs(actions).max() > 1:
-            raise BadInput(f"the episodes of {self.path} are broken: actions lie beyond -1 and 1, their ends")
+            raise BadInput(f"the episodes of {self.path} are damaged: actions lie outside [-1, 1]")
         digest = sha256(b"".join(sha256(file.read_bytes()).digest() for file in files)).hexdigest()
         return Episodes(observations, actions, rewards, described, digest)
 
     def description(self) -> dict[str, Any]:
-        """What the episodes were played in; a folder without any is refused, and none is read."""
-        described = self._described()
+        """The description of the environment. Raises BadInput for a folder without episodes. Reads no episode."""
+        described = self._read_description()
         if not self._files():
             raise BadInput(f"{self.path} has no finished round of episodes")
         return described
@@ -140,7 +141,7 @@ class EpisodesFolder:
     def _files(self) -> list[Path]:
         return sorted(self.path.glob("round-*.safetensors"))
 
-    def _described(self) -> dict[str, Any]:
+    def _read_description(self) -> dict[str, Any]:
         path = self.path / DESCRIPTION
         try:
             described = json.loads(path.read_text(encoding="utf-8"))
@@ -150,7 +151,7 @@ class EpisodesFolder:
             if not isinstance(names, list) or not isinstance(described["environment"], str):
                 raise ValueError("names")
         except OSError as error:
-            raise BadInput(f"{self.path} holds no episodes: cannot read {DESCRIPTION}: {error.strerror}") from error
+            raise BadInput(f"{self.path} contains no episodes: cannot read {DESCRIPTION}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path} does not describe what episodes were played in") from error
+            raise BadInput(f"{path} does not describe the environment of episodes") from error
         return described

@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.models.tdmpc2.by_hand import random_network
 from wmel.contract.environment import Environment
 from wmel.models.tdmpc2.network import SIZES
-from wmel.training.checkpoints import trained_for, write_checkpoint
+from wmel.training.card import describe_environment
+from wmel.training.checkpoints import write_checkpoint
 from wmel.training.tdmpc2.train import blank_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
@@ -17,6 +18,6 @@ def untrained_checkpoint(folder: Path, environment: Environment) -> Path:
     observation, action = len(environment.spec.observation), environment.spec.actions.width
     network.agent.load_state_dict(random_network(observation, action, SIZES[settings.size]).state_dict())
     shape = {name: getattr(settings, name) for name in ("size", "activation", "latent_norm")}
-    card = {"model": {"kind": "tdmpc2", **trained_for(environment), **shape}}
+    card = {"model": {"kind": "tdmpc2", **describe_environment(environment), **shape}}
     write_checkpoint(folder, network.state_dict(), card)
     return folder

@@ -11,7 +11,7 @@ from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, Tasks
 from wmel.training.checkpoints import restore, write_checkpoint
 from wmel.training.tdmpc2.finish import stored_weights
-from wmel.training.tdmpc2.official import converted
+from wmel.training.tdmpc2.official import convert_checkpoint
 
 CPU = torch.device("cpu")
 
@@ -29,7 +29,7 @@ def written(path, network: TDMPC2, layout: str = "new"):
 def test_a_published_file_becomes_a_checkpoint_that_acts_as_it_did(layout, tmp_path):
     torch.manual_seed(3)
     network = TDMPC2(5, 1, SIZES[1])
-    made = converted(written(tmp_path / "file.pt", network, layout), swingup(), CPU, decoder_steps=5)
+    made = convert_checkpoint(written(tmp_path / "file.pt", network, layout), swingup(), CPU, decoder_steps=5)
     write_checkpoint(tmp_path / "folder", stored_weights(made), made.card)
     model = restore(tmp_path / "folder", swingup())
     latents = torch.rand(4, SIZES[1].latent)
@@ -44,18 +44,18 @@ def test_a_published_file_becomes_a_checkpoint_that_acts_as_it_did(layout, tmp_p
 @pytest.mark.parametrize(
     ("network", "words"),
     [
-        (lambda: TDMPC2(6, 1, SIZES[1]), "observes 6 numbers and acts with 1"),
-        (lambda: TDMPC2(5, 2, SIZES[1]), "acts with 2"),
-        (lambda: TDMPC2(5, 1, replace(SIZES[1], hidden=64)), "of no published size"),
+        (lambda: TDMPC2(6, 1, SIZES[1]), "has 6 observations and actions of width 1"),
+        (lambda: TDMPC2(5, 2, SIZES[1]), "actions of width 2"),
+        (lambda: TDMPC2(5, 1, replace(SIZES[1], hidden=64)), "hidden=64"),
         (lambda: TDMPC2(5, 1, SIZES[1], tasks=Tasks(3, 4)), "of several tasks"),
     ],
 )
 def test_one_that_does_not_fit_the_environment_is_refused(network, words, tmp_path):
     with pytest.raises(BadInput, match=words):
-        converted(written(tmp_path / "file.pt", network()), swingup(), CPU)
+        convert_checkpoint(written(tmp_path / "file.pt", network()), swingup(), CPU)
 
 
 def test_levels_are_refused(tmp_path):
     path = written(tmp_path / "file.pt", TDMPC2(5, 1, SIZES[1]))
-    with pytest.raises(BadInput, match="are levels"):
-        converted(path, catalog.environment("dmc_cartpole"), CPU)
+    with pytest.raises(BadInput, match="dmc_cartpole"):
+        convert_checkpoint(path, catalog.environment("dmc_cartpole"), CPU)

@@ -8,9 +8,9 @@ import torch
 
 from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel.closed_loop.run import episode_seeds
-from wmel.training.data import TRAINING
+from wmel.training.data import TRAINING_SEED_OFFSET
 from wmel.training.tdmpc2.finish import DECODER_EPISODES
-from wmel.training.tdmpc2.online import STARTS
+from wmel.training.tdmpc2.online import TRAINING_STARTS
 from wmel.training.tdmpc2.train import MEASURED_EPISODES, train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
@@ -39,7 +39,9 @@ def test_the_policy_soon_earns_more_than_random_actions():
         updates=160, envs=ENVS, seed_steps=ENVS * LENGTH, batch=32, decoder_steps=1, learning_rate=1e-3, seed=seed
     )
     earned = train_tdmpc2(world, settings, torch.device("cpu")).card["policy_return"]
-    measured = episode_seeds(TRAINING + seed, STARTS + DECODER_EPISODES + MEASURED_EPISODES)[-MEASURED_EPISODES:]
+    measured = episode_seeds(TRAINING_SEED_OFFSET + seed, TRAINING_STARTS + DECODER_EPISODES + MEASURED_EPISODES)[
+        -MEASURED_EPISODES:
+    ]
     chance = random_returns(world, measured)
     assert earned["episodes"] == len(chance) == 64
     standard_error = math.sqrt((earned["deviation"] ** 2 + chance.var(ddof=1)) / 64)

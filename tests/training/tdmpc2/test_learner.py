@@ -96,7 +96,7 @@ def changed(before: TDMPC2, after: TDMPC2) -> set[str]:
 def test_values_should_be_the_reward_and_the_least_of_two_target_critics():
     made = learner()
     observations, _, rewards = windows()
-    after, aims = made.targets_of(observations, rewards)
+    after, aims = made.compute_targets(observations, rewards)
     assert after.shape == (HORIZON, BATCH, SMALL.latent) and not aims.requires_grad and not after.requires_grad
     torch.testing.assert_close(after, made.network.encode(observations[1:]))
     both = aims_by_hand(made, observations, rewards)
@@ -112,7 +112,7 @@ def test_of_more_critics_two_are_drawn_anew():
     torch.manual_seed(0)
     drawn = []
     for _ in range(120):
-        aims = made.targets_of(observations, rewards)[1].numpy()
+        aims = made.compute_targets(observations, rewards)[1].numpy()
         distances = {pair: np.abs(aims - wanted).max() for pair, wanted in pairs.items()}
         drawn.append(min(distances, key=distances.get))
         assert distances[drawn[-1]] < 0.1 < sorted(distances.values())[1]
@@ -123,7 +123,9 @@ def test_of_more_critics_two_are_drawn_anew():
 def test_policies_that_waver_are_followed_as_they_waver():
     made = learner(still=False)
     observations, _, rewards = windows()
-    assert not torch.equal(made.targets_of(observations, rewards)[1], made.targets_of(observations, rewards)[1])
+    assert not torch.equal(
+        made.compute_targets(observations, rewards)[1], made.compute_targets(observations, rewards)[1]
+    )
 
 
 @pytest.mark.parametrize("critics", [2, 1])
@@ -265,18 +267,18 @@ def test_it_learns_the_rewards_and_values_of_one_batch():
     for _ in range(80):
         made.update(*seen)
     assert made.losses[0] < 0.5 * first[0] and made.losses[1] < 0.7 * first[1] and made.losses[2] < 0.9 * first[2]
-    assert len(LOSSES) == len(made.losses) and float(made.broken) == 0
+    assert len(LOSSES) == len(made.losses) and float(made.non_finite_updates) == 0
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_a_reward_that_is_no_number_is_counted(number):
     made = learner()
     made.update(*windows())
-    assert float(made.broken) == 0
+    assert float(made.non_finite_updates) == 0
     observations, actions, rewards = windows(1)
     rewards[1, 3] = number
     made.update(observations, actions, rewards)
-    assert float(made.broken) == 1
+    assert float(made.non_finite_updates) == 1
 
 
 def test_dropout_is_for_the_update_alone():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.tdmpc2.kept import CPU, SETTINGS, WORLD, stopped
+from tests.training.tdmpc2.short_trainings import CPU, SETTINGS, WORLD, interrupt_training
 from wmel.errors import BadInput
 from wmel.training.tdmpc2.offline import train_tdmpc2_offline
-from wmel.training.tdmpc2.replay import enough_memory
-from wmel.training.tdmpc2.resume import Keeper
+from wmel.training.tdmpc2.replay import explain_out_of_memory
+from wmel.training.tdmpc2.resume import TrainingState
 from wmel.training.tdmpc2.train import train_tdmpc2
 
 PETA = 10**15
@@ -18,10 +18,10 @@ TOO_MUCH = [{"batch": PETA}, {"envs": PETA}, {"updates": 100 * PETA}]
 BEYOND_COUNTING = [{"envs": 1000 * PETA}, {"updates": 10**6 * PETA}, {"batch": 10**6 * PETA}]
 
 
-def told(settings, where: str = "this machine", playing: bool = True) -> str:
-    kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
-    words = f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"
-    return f"{words}{kept if playing else ''}, or --size (1)"
+def out_of_memory(settings, where: str = "this machine", online: bool = True) -> str:
+    replay = f", or --envs ({settings.envs}) or --updates ({settings.updates}), which determine the stored episodes"
+    words = f"{where} ran out of memory: lower --batch ({settings.batch}), which an update requires"
+    return f"{words}{replay if online else ''}, or --size (1)"
 
 
 @pytest.mark.parametrize("change", TOO_MUCH, ids=str)
@@ -29,7 +29,7 @@ def test_a_training_too_large_for_this_machine_names_what_takes_memory(change):
     settings = replace(SETTINGS, **change)
     with pytest.raises(BadInput) as raised:
         train_tdmpc2(WORLD, settings, CPU)
-    assert str(raised.value) == told(settings)
+    assert str(raised.value) == out_of_memory(settings)
 
 
 @pytest.mark.parametrize("change", BEYOND_COUNTING, ids=str)
@@ -39,17 +39,17 @@ def test_one_beyond_what_torch_can_count_is_refused_too(change):
 
 
 def test_one_on_stored_episodes_does_too(tmp_path):
-    stopped(tmp_path, 1)
+    interrupt_training(tmp_path, 1)
     settings = replace(SETTINGS, batch=PETA)
     with pytest.raises(BadInput) as raised:
-        train_tdmpc2_offline(Keeper(tmp_path).episodes.read(), settings, CPU)
-    assert str(raised.value) == told(settings, playing=False)
+        train_tdmpc2_offline(TrainingState(tmp_path).episodes.read(), settings, CPU)
+    assert str(raised.value) == out_of_memory(settings, online=False)
 
 
 def test_memory_of_arrays_counts_too():
-    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
+    with pytest.raises(BadInput) as raised, explain_out_of_memory(SETTINGS):
         np.empty(PETA)
-    assert str(raised.value) == told(SETTINGS)
+    assert str(raised.value) == out_of_memory(SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_memory_of_arrays_counts_too():
     ids=str,
 )
 def test_memory_of_the_device_is_called_that(error):
-    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
+    with pytest.raises(BadInput) as raised, explain_out_of_memory(SETTINGS):
         raise error
-    assert str(raised.value) == told(SETTINGS, "the device")
+    assert str(raised.value) == out_of_memory(SETTINGS, "the device")
 
 
 def shapes_that_do_not_fit():
@@ -77,21 +77,21 @@ def division():
 
 def test_a_training_that_cannot_be_taken_up_for_want_of_memory_is_not_called_damaged(tmp_path):
     """Who believed that would remove what could go on elsewhere."""
-    stopped(tmp_path, 1)
-    said = {"envs": SETTINGS.envs}
-    with pytest.raises(BadInput) as raised, enough_memory(SETTINGS):
-        Keeper(tmp_path).take_up(said, lambda start: torch.empty(PETA))
-    assert str(raised.value) == told(SETTINGS)
+    interrupt_training(tmp_path, 1)
+    request = {"envs": SETTINGS.envs}
+    with pytest.raises(BadInput) as raised, explain_out_of_memory(SETTINGS):
+        TrainingState(tmp_path).resume(request, lambda snapshot: torch.empty(PETA))
+    assert str(raised.value) == out_of_memory(SETTINGS)
 
 
 @pytest.mark.parametrize(("fault", "kind"), [(shapes_that_do_not_fit, RuntimeError), (division, ZeroDivisionError)])
 def test_other_faults_pass_through(fault, kind):
-    with pytest.raises(kind) as raised, enough_memory(SETTINGS):
+    with pytest.raises(kind) as raised, explain_out_of_memory(SETTINGS):
         fault()
     assert not isinstance(raised.value, BadInput) and "memory" not in str(raised.value)
 
 
 def test_where_there_is_enough_nothing_happens():
-    with enough_memory(SETTINGS):
+    with explain_out_of_memory(SETTINGS):
         made = torch.zeros(3)
     assert made.shape == (3,)

@@ -169,7 +169,7 @@ def test_what_the_critics_miss_is_named(layout, key):
 )  # fmt: skip
 def test_what_is_more_than_a_network_has_is_named(layout, key, named):
     file = published(random_network(), layout) | {key: torch.zeros(3)}
-    with pytest.raises(BadInput, match=f"{named} is more than"):
+    with pytest.raises(BadInput, match=named):
         official_network(file)
 
 
@@ -181,7 +181,7 @@ def test_what_is_more_than_a_network_has_is_named(layout, key, named):
 def test_a_wrong_shape_is_named(key, named):
     file = published(random_network(), "new")
     file[key] = torch.zeros(*file[key].shape[:-1], file[key].shape[-1] + 1)
-    with pytest.raises(BadInput, match=f"{named} has the shape .* instead of"):
+    with pytest.raises(BadInput, match=f"{named}.*instead of"):
         official_network(file)
 
 
@@ -225,7 +225,7 @@ def test_a_tensor_that_claims_more_numbers_than_it_holds_is_refused():
     """It would take four terabytes to write out."""
     file = published(random_network(), "new")
     file["_encoder.state.0.weight"] = torch.zeros(1).expand(10**6, 10**6)
-    with pytest.raises(BadInput, match=r"_encoder\.state\.0\.weight says \(1000000, 1000000\), and holds fewer"):
+    with pytest.raises(BadInput, match=r"_encoder\.state\.0\.weight.*\(1000000, 1000000\)"):
         official_network(file)
 
 
@@ -248,7 +248,7 @@ def test_code_in_a_file_is_refused_and_never_run(by_torch, deep, tmp_path):
         torch.save(content, path)
     else:
         path.write_bytes(pickle.dumps(content, protocol=2))
-    with pytest.raises(BadInput, match="would run code: only files of tensors are read"):
+    with pytest.raises(BadInput, match=r"file\.pt.*code"):
         read_official(path)
     assert not ran.exists()
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.tdmpc2.kept import (
+from tests.training.tdmpc2.short_trainings import (
     CPU,
     ENVS,
     LENGTH,
     SETTINGS,
     WORLD,
-    finished,
+    finish_training,
+    interrupt_training,
     same_weights,
-    stopped,
     weights_of,
     without_time,
 )
@@ -25,9 +25,9 @@ from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, restore
 from wmel.training.stored_episodes import Episodes, EpisodesFolder
-from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_LOOKS, OfflineTraining, train_tdmpc2_offline
-from wmel.training.tdmpc2.online import Diverged
-from wmel.training.tdmpc2.resume import FILE, Keeper
+from wmel.training.tdmpc2.offline import UPDATES_BETWEEN_REPORTS, OfflineTraining, train_tdmpc2_offline
+from wmel.training.tdmpc2.online import DivergenceError
+from wmel.training.tdmpc2.resume import SNAPSHOT_FILE, TrainingHooks, TrainingState
 from wmel.training.tdmpc2.trainer import discount_of
 
 SHORT = replace(SETTINGS, updates=7)
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
     """Of a training that left three rounds of episodes."""
     made = tmp_path_factory.mktemp("played")
     with limit_threads(1):
-        finished(made)
+        finish_training(made)
     return made / "episodes"
 
 
@@ -57,32 +57,32 @@ def agent(made) -> dict[str, torch.Tensor]:
 
 
 def test_the_card_says_what_was_done(episodes):
-    told = []
-    made = train_tdmpc2_offline(episodes, SHORT, CPU, told.append)
+    reported = []
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(reported.append))
     card = made.card
     assert card["data"] == {"transitions": 3 * ENVS * LENGTH, "episodes": 3 * ENVS, "sha256": episodes.sha256}
     assert card["policy_return"] is None and card["kept"] == {"weights": "of update 7", "return": None}
     assert card["environment"] == "point" and card["fit"]["updates_taken"] == 7
     assert card["fit"]["discount"] == discount_of(LENGTH) == pytest.approx(float(made.model.network.discount))
     assert all(math.isfinite(error) for error in card["errors"].values())
-    assert [moment.updates for moment in told] == [7] == [moment["updates"] for moment in card["curve"]]
+    assert [point.updates for point in reported] == [7] == [point["updates"] for point in card["curve"]]
     assert json.loads(json.dumps(card, allow_nan=False)) == card
 
 
 def test_the_last_weights_are_kept(episodes):
     """With no environment nothing can be rated."""
     training = OfflineTraining(episodes, SHORT, CPU)
-    training.run(lambda moment: None, (), lambda: None)
+    training.run()
     assert same_weights(agent(train_tdmpc2_offline(episodes, SHORT, CPU)), training.learner.network.state_dict())
 
 
 def test_what_is_written_is_restored_in_the_world_of_the_episodes(episodes, tmp_path):
     made = train_tdmpc2_offline(episodes, SHORT, CPU)
-    Keeper(tmp_path).finish(made)
+    TrainingState(tmp_path).finish(made)
     model = restore(tmp_path, WORLD)
     assert same_weights(model.network.state_dict(), made.model.network.state_dict())
     assert (model.network.low.tolist(), model.network.high.tolist()) == ([-1.0], [3.0])
-    with pytest.raises(BadInput, match="observes something else"):
+    with pytest.raises(BadInput, match=r"cartpole-swingup.*place"):
         restore(tmp_path, catalog.environment("dmc:cartpole-swingup"))
 
 
@@ -121,9 +121,9 @@ def test_the_decoder_soon_knows_the_stored_observations(episodes):
 def whole(episodes, tmp_path_factory):
     """The folder of a training that was never stopped."""
     made = tmp_path_factory.mktemp("offline")
-    keeper = Keeper(made, CHECKPOINTS, seconds=0.0)
+    state = TrainingState(made, CHECKPOINTS, seconds=0.0)
     with limit_threads(1):
-        keeper.finish(train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper))
+        state.finish(train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=state)))
     return made
 
 
@@ -144,55 +144,57 @@ def test_a_checkpoint_is_of_exactly_so_many_updates(whole, episodes, stop):
 
 @pytest.mark.parametrize("after", STOPS)
 def test_going_on_ends_where_it_would_have_ended(whole, episodes, tmp_path, after):
-    """Left at a stop, where it stands is written as a keeper does it."""
-    asked = {"data": episodes.sha256, **SHORT.learning, "checkpoints": 3}
+    """The snapshot at a checkpoint is written as `TrainingState` writes it."""
+    request = {"data": episodes.sha256, **SHORT.learning_settings, "checkpoints": 3}
     first = OfflineTraining(episodes, SHORT, CPU)
 
-    def reached():
+    def save_snapshot():
         if first.updates.done == after:
-            first.unfinished(asked).write(tmp_path)
+            first.snapshot(request).write(tmp_path)
 
-    first.run(lambda moment: None, STOPS, reached)
-    keeper = Keeper(tmp_path, CHECKPOINTS, seconds=0.0)
-    made = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper)
-    keeper.finish(made)
-    assert same_weights(weights_of(tmp_path), weights_of(whole)) and not (tmp_path / FILE).exists()
+    first.run(checkpoint_updates=STOPS, on_checkpoint=save_snapshot)
+    state = TrainingState(tmp_path, CHECKPOINTS, seconds=0.0)
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=state))
+    state.finish(made)
+    assert same_weights(weights_of(tmp_path), weights_of(whole)) and not (tmp_path / SNAPSHOT_FILE).exists()
     if after < SHORT.updates:
         assert without_time(read_card(tmp_path)) == without_time(read_card(whole))
 
 
 def test_where_it_stands_is_saved_now_and_then(episodes, tmp_path):
     """At the end here; a training this short is looked at once."""
-    assert SHORT.updates < UPDATES_BETWEEN_LOOKS
-    keeper = Keeper(tmp_path, seconds=0.0)
-    made = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=keeper)
-    assert keeper.saved == SHORT.updates and (tmp_path / FILE).exists()
-    again = train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path))
+    assert SHORT.updates < UPDATES_BETWEEN_REPORTS
+    state = TrainingState(tmp_path, seconds=0.0)
+    made = train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=state))
+    assert state.saved == SHORT.updates and (tmp_path / SNAPSHOT_FILE).exists()
+    again = train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=TrainingState(tmp_path)))
     assert same_weights(made.model.network.state_dict(), again.model.network.state_dict())
 
 
 def test_other_data_or_settings_in_the_same_folder_are_refused(episodes, folder, tmp_path):
-    train_tdmpc2_offline(episodes, replace(SHORT, updates=1), CPU, keeper=Keeper(tmp_path, seconds=0.0))
+    train_tdmpc2_offline(
+        episodes, replace(SHORT, updates=1), CPU, TrainingHooks(state=TrainingState(tmp_path, seconds=0.0))
+    )
     other = changed(episodes, sha256="0" * 64)
-    with pytest.raises(BadInput, match=f"an unfinished training with data {episodes.sha256}, now 000.*: ask for the"):
-        train_tdmpc2_offline(other, replace(SHORT, updates=1), CPU, keeper=Keeper(tmp_path))
-    with pytest.raises(BadInput, match="an unfinished training with updates 1, now 7: ask for the same"):
-        train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path))
+    with pytest.raises(BadInput, match=f"data {episodes.sha256}, now {other.sha256}"):
+        train_tdmpc2_offline(other, replace(SHORT, updates=1), CPU, TrainingHooks(state=TrainingState(tmp_path)))
+    with pytest.raises(BadInput, match="updates 1, now 7"):
+        train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=TrainingState(tmp_path)))
 
 
 def test_one_that_played_is_not_gone_on_with(episodes, tmp_path):
     """Nor the other way round."""
-    stopped(tmp_path / "played", 1, SHORT)
-    with pytest.raises(BadInput, match="an unfinished training with data None, now"):
-        train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "played"))
-    train_tdmpc2_offline(episodes, SHORT, CPU, keeper=Keeper(tmp_path / "stored", seconds=0.0))
-    with pytest.raises(BadInput, match="an unfinished training with environment None, now"):
-        finished(tmp_path / "stored", SHORT)
+    interrupt_training(tmp_path / "played", 1, SHORT)
+    with pytest.raises(BadInput, match="data None, now"):
+        train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=TrainingState(tmp_path / "played")))
+    train_tdmpc2_offline(episodes, SHORT, CPU, TrainingHooks(state=TrainingState(tmp_path / "stored", seconds=0.0)))
+    with pytest.raises(BadInput, match="environment None, now point"):
+        finish_training(tmp_path / "stored", SHORT)
 
 
 def test_one_episode_is_refused(episodes):
     one = {name: getattr(episodes, name)[:1] for name in ("observations", "actions", "rewards")}
-    with pytest.raises(BadInput, match="one stored episode is too little"):
+    with pytest.raises(BadInput, match="1 episode"):
         train_tdmpc2_offline(changed(episodes, **one), SHORT, CPU)
 
 
@@ -211,7 +213,7 @@ def test_episodes_shorter_than_the_horizon_are_refused(episodes):
 def test_a_loss_that_is_no_number_ends_the_training(episodes):
     """Rewards so large that their squares are none."""
     huge = changed(episodes, observations=np.full_like(episodes.observations, 3e38))
-    with pytest.raises(Diverged, match="a loss or a reward became NaN or infinite by update 7") as raised:
+    with pytest.raises(DivergenceError, match="a loss or a reward became NaN or infinite by update 7") as raised:
         train_tdmpc2_offline(huge, SHORT, CPU)
     best = raised.value.best
     assert best is not None and best.card["kept"]["weights"] == "of update 0" and best.card["fit"]["diverged"]
@@ -226,6 +228,6 @@ def test_the_card_says_only_what_was_in_force(episodes):
 @pytest.mark.parametrize("cell", [{"activation": "relu", "latent_norm": "none"}, {"half": True}], ids=str)
 def test_other_kinds_are_trained_too(episodes, tmp_path, cell):
     made = train_tdmpc2_offline(episodes, replace(SHORT, updates=2, **cell), CPU)
-    Keeper(tmp_path).finish(made)
+    TrainingState(tmp_path).finish(made)
     assert same_weights(restore(tmp_path, WORLD).network.state_dict(), made.model.network.state_dict())
     assert all(read_card(tmp_path)["model"][name] == value for name, value in cell.items() if name != "half")

@@ -10,8 +10,8 @@ from wmel import catalog
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.contract.environment import Box
 from wmel.errors import BadInput, BadStep
-from wmel.training.tdmpc2.learner import Diverged
-from wmel.training.tdmpc2.online import STARTS, OnlineTraining
+from wmel.training.tdmpc2.learner import DivergenceError
+from wmel.training.tdmpc2.online import TRAINING_STARTS, OnlineTraining
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
 LENGTH, ENVS = 12, 4
@@ -25,9 +25,9 @@ def swingup(length: int = LENGTH):
 
 def trained(world=None, settings=SHORT):
     """A training that is over, and what it told."""
-    training, moments = OnlineTraining(world or swingup(), settings, CPU), []
-    training.run(moments.append)
-    return training, moments
+    training, points = OnlineTraining(world or swingup(), settings, CPU), []
+    training.run(points.append)
+    return training, points
 
 
 def weights(training: OnlineTraining) -> torch.Tensor:
@@ -43,27 +43,27 @@ def weights(training: OnlineTraining) -> torch.Tensor:
 def test_updates_and_transitions_are_counted(change):
     """Seeding takes its steps, at least a horizon; then every step of all environments brings its updates."""
     settings = replace(SHORT, **change)
-    training, moments = trained(settings=settings)
+    training, points = trained(settings=settings)
     waiting = max(math.ceil(settings.seed_steps / settings.envs), settings.horizon)
     steps = waiting + math.ceil(settings.updates / settings.updates_per_step)
     rounds = math.ceil(steps / LENGTH)
-    assert [moment.transitions for moment in moments] == [
+    assert [point.transitions for point in points] == [
         settings.envs * min(LENGTH * (round + 1), steps) for round in range(rounds)
     ]
-    assert training.updates == moments[-1].updates == settings.updates
+    assert training.updates == points[-1].updates == settings.updates
     before = [max(0, LENGTH * (round + 1) - waiting) * settings.updates_per_step for round in range(rounds)]
-    assert [moment.updates for moment in moments] == [min(count, settings.updates) for count in before]
-    done = [moment.mean_return is not None for moment in moments]
+    assert [point.updates for point in points] == [min(count, settings.updates) for count in before]
+    done = [point.mean_return is not None for point in points]
     assert all(done[:-1]) and done[-1] is (steps % LENGTH == 0)
-    assert all(math.isfinite(loss) for moment in moments for loss in moment.losses.values())
-    assert set(moments[-1].losses) == {"consistency", "reward", "value", "policy", "total"}
-    assert moments[-1].losses["total"] > 0 and float(training.learner.broken) == 0
+    assert all(math.isfinite(loss) for point in points for loss in point.losses.values())
+    assert set(points[-1].losses) == {"consistency", "reward", "value", "policy", "total"}
+    assert points[-1].losses["total"] > 0 and float(training.learner.non_finite_updates) == 0
 
 
 def test_what_is_stored_is_what_the_environment_did():
-    """Played again from the seeds of training episodes, ten thousand seeds away from those of a study."""
+    """EpisodeBatch again from the seeds of training episodes, ten thousand seeds away from those of a study."""
     settings = replace(SHORT, seed=3)
-    training, moments = trained(settings=settings)
+    training, points = trained(settings=settings)
     world, replay = training.environment, training.replay
     for round in range(replay.round):
         seeds = 10_003 * EPISODES_PER_SEED + round * ENVS + np.arange(ENVS)
@@ -77,7 +77,7 @@ def test_what_is_stored_is_what_the_environment_did():
             states, returns = after, returns + rewards
             np.testing.assert_allclose(replay.rewards[round, step], rewards, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(replay.observations[round, step + 1], world.observe(after), rtol=1e-5, atol=1e-6)
-        assert moments[round].mean_return == pytest.approx(returns.mean(), rel=1e-6)
+        assert points[round].mean_return == pytest.approx(returns.mean(), rel=1e-6)
 
 
 def test_seeding_acts_uniformly():
@@ -124,7 +124,7 @@ def test_a_training_does_not_depend_on_what_else_is_made():
 
 @pytest.mark.parametrize("world", ["dmc_cartpole", "maze_toy"])
 def test_levels_are_refused(world):
-    with pytest.raises(BadInput, match=f"the actions of {world} are levels"):
+    with pytest.raises(BadInput, match=world):
         OnlineTraining(catalog.environment(world), SHORT, CPU)
 
 
@@ -185,9 +185,9 @@ def test_the_best_weights_are_none_that_never_learned():
 def test_it_soon_knows_more_than_nothing():
     """Who knows nothing is surprised by log(101); counted as the loss counts, a tenth of that is soon reached."""
     settings = TDMPC2Trainer(updates=200, envs=8, updates_per_step=2, seed_steps=400, batch=64)
-    _, moments = trained(swingup(100), settings)
+    _, points = trained(swingup(100), settings)
     nothing = math.log(101) * (1 + 0.5 + 0.25) / 3
-    last = moments[-1].losses
+    last = points[-1].losses
     assert last["reward"] < 0.1 * nothing and last["value"] < 0.5 * nothing
     assert all(math.isfinite(loss) for loss in last.values())
 
@@ -210,19 +210,19 @@ def test_a_simulation_that_breaks_ends_the_training_with_the_best_weights():
     """One step asks for the reward, a round seeds, one is rated; then it breaks."""
     settings = replace(SHORT, updates=1000, seed_steps=ENVS * LENGTH, decoder_steps=2)
     training = OnlineTraining(Failing(swingup(), 1 + 2 * LENGTH + 3), settings, CPU)
-    with pytest.raises(Diverged, match=r"the simulation broke by update \d+: the simulation diverged"):
+    with pytest.raises(DivergenceError, match=r"the simulation failed by update \d+: the simulation diverged"):
         training.run()
     assert training.best()[0] is not None
 
 
 def test_before_the_first_update_there_are_no_losses():
-    _, moments = trained(settings=replace(SHORT, seed_steps=ENVS * LENGTH))
-    assert moments[0].updates == 0 and moments[0].losses == {} and moments[-1].losses
+    _, points = trained(settings=replace(SHORT, seed_steps=ENVS * LENGTH))
+    assert points[0].updates == 0 and points[0].losses == {} and points[-1].losses
 
 
 def test_episodes_begin_anew_before_they_meet_those_a_model_is_measured_on():
     training = OnlineTraining(swingup(), SHORT, CPU)
-    training.episodes = STARTS - ENVS // 2
+    training.episodes = TRAINING_STARTS - ENVS // 2
     training.run()
     first = OnlineTraining(swingup(), SHORT, CPU)
     first.run()

@@ -25,7 +25,7 @@ def observed(round: int, step: int) -> torch.Tensor:
 def add(replay: Replay, round: int, step: int) -> None:
     """The action of a step is its observation's place and step, plus a half; the reward counts all."""
     here = observed(round, step)
-    replay.add(here[:, 1:3] + 0.5, 100 * round + 10 * here[:, 1] + step + 0.25, observed(round, step + 1))
+    replay.add_step(here[:, 1:3] + 0.5, 100 * round + 10 * here[:, 1] + step + 0.25, observed(round, step + 1))
 
 
 def filled(steps: int, **settings) -> Replay:
@@ -33,7 +33,7 @@ def filled(steps: int, **settings) -> Replay:
     replay = blank(**settings)
     for now in range(steps):
         if now % LENGTH == 0:
-            replay.begin(observed(now // LENGTH, 0))
+            replay.begin_round(observed(now // LENGTH, 0))
         add(replay, now // LENGTH, now % LENGTH)
     return replay
 
@@ -81,7 +81,7 @@ def test_any_horizon_that_fits_is_sampled(horizon):
 
 def test_a_new_round_adds_nothing_until_a_window_is_over():
     replay = filled(LENGTH)
-    replay.begin(observed(1, 0))
+    replay.begin_round(observed(1, 0))
     assert set(places(replay, 300)[:, 0].tolist()) == {0}
     add(replay, 1, 0)
     assert set(places(replay, 300)[:, 0].tolist()) == {0}
@@ -138,10 +138,10 @@ def test_episodes_shorter_than_the_horizon_are_refused(make):
 
 def test_a_round_left_early_offers_only_what_was_played():
     replay = blank()
-    replay.begin(observed(0, 0))
+    replay.begin_round(observed(0, 0))
     for step in range(3):
         add(replay, 0, step)
-    replay.begin(observed(1, 0))
+    replay.begin_round(observed(1, 0))
     for step in range(3):
         add(replay, 1, step)
     assert places(replay, 500)[:, 2].max() == 1

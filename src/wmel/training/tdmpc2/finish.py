@@ -1,4 +1,4 @@
-"""The end of a training: the decoder is fitted, the policy evaluated, the checkpoint written."""
+"""The end of a training: the decoder, rounding to half precision, and the card."""
 
 import math
 from collections.abc import Callable
@@ -15,31 +15,32 @@ from wmel.errors import BadInput
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.draws import Draws, TrainingMoment
-from wmel.training.tdmpc2.trainer import TDMPC2Trainer, discount_of
+from wmel.training.tdmpc2.torch_rng import TorchRng
+from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer, discount_of
 
-BATCH, LEARNING_RATE = 256, 1e-3  # the documents'
+BATCH, LEARNING_RATE = 256, 1e-3  # of the decoder, as in the wmel 0.18 repository
 DECODER_EPISODES = 10
-Pair = tuple[np.ndarray, np.ndarray]  # what was seen and what was done
+Pair = tuple[np.ndarray, np.ndarray]  # observations [E,L+1,O] and actions [E,L,A]
 
 
 def decoder_pairs(networks: TDMPC2WithDecoder, observations: np.ndarray, actions: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Latents and what they should decode to, of episodes [E,L+1,O], [E,L,A] in their own units.
+    """Latents and the observations that they should decode to, from episodes [E,L+1,O], [E,L,A].
 
-    Each observation encoded, and each but the first as the dynamics foresee it from the one before.
+    The latents are the encodings of all observations, and the one-step predictions of all but the first observation.
+    Actions are in the units of the environment.
     """
     device = networks.low.device
-    seen = torch.as_tensor(observations, dtype=torch.float32, device=device)
-    acted = networks.scale_actions(torch.as_tensor(actions, dtype=torch.float32, device=device))
+    targets = torch.as_tensor(observations, dtype=torch.float32, device=device)
+    scaled = networks.scale_actions(torch.as_tensor(actions, dtype=torch.float32, device=device))
     with torch.no_grad():
-        latents = networks.agent.encode(seen)
-        foreseen = networks.agent.next(latents[:, :-1], acted)
-    pairs = [(latents, seen), (foreseen, seen[:, 1:])]
+        latents = networks.agent.encode(targets)
+        predicted = networks.agent.next(latents[:, :-1], scaled)
+    pairs = [(latents, targets), (predicted, targets[:, 1:])]
     return torch.cat([latent.flatten(0, 1) for latent, _ in pairs]), torch.cat([one.flatten(0, 1) for _, one in pairs])
 
 
 def fit_decoder(networks: TDMPC2WithDecoder, latents: Tensor, observations: Tensor, seed: int, steps: int) -> None:
-    """Fit the decoder to pairs [n,Z], [n,O]."""
+    """Fits the decoder to latents [n,Z] and observations [n,O]."""
     generator = torch.Generator(device=latents.device).manual_seed(seed)
     optimiser = torch.optim.Adam(networks.decoder.parameters(), lr=LEARNING_RATE, fused=True)
     for _ in range(steps):
@@ -51,27 +52,27 @@ def fit_decoder(networks: TDMPC2WithDecoder, latents: Tensor, observations: Tens
 
 
 def decoder_error(networks: TDMPC2WithDecoder, latents: Tensor, observations: Tensor) -> float:
-    """Mean squared, on pairs [n,Z], [n,O]."""
+    """The mean squared error of the decoder on latents [n,Z] and observations [n,O]."""
     with torch.no_grad():
         parts = zip(latents.split(1 << 16), observations.split(1 << 16), strict=True)
-        squares = sum((networks.decoder(latent) - seen).square().sum() for latent, seen in parts)
+        squares = sum((networks.decoder(latent) - target).square().sum() for latent, target in parts)
     return float(squares) / observations.numel()
 
 
-def networks_for(
+def build_networks(
     observation: int, low: np.ndarray, high: np.ndarray, steps: int, settings: TDMPC2Trainer
 ) -> TDMPC2WithDecoder:
-    """Networks for observations so wide, actions in such a range, and episodes of so many decisions."""
+    """Untrained networks for a width of observations, bounds of actions [A], and a length of episodes."""
     network = TDMPC2(observation, len(low), SIZES[settings.size], settings.activation, settings.latent_norm)
-    bounds = (torch.tensor(bound, dtype=torch.float32) for bound in (low, high))  # copies: weights are loaded into them
+    bounds = (torch.tensor(bound, dtype=torch.float32) for bound in (low, high))  # copies: load_state_dict writes there
     return TDMPC2WithDecoder(network, *bounds, discount=discount_of(steps))
 
 
-def with_weights(
+def restore_networks(
     blank: Callable[[], TDMPC2WithDecoder], weights: dict[str, Tensor], settings: TDMPC2Trainer, device: torch.device
 ) -> TDMPC2WithDecoder:
-    """Networks that learn no more, but for their decoder."""
-    with Draws(settings.seed, device).going_on():
+    """Networks with the weights of a training and an untrained decoder. Only the decoder requires gradients."""
+    with TorchRng(settings.seed, device).active():
         networks = blank().to(device)
     networks.agent.load_state_dict(weights)
     if settings.half:
@@ -82,35 +83,35 @@ def with_weights(
 
 @torch.no_grad()
 def round_to_half(network: nn.Module) -> None:
-    """Weights that half precision can hold, so that a checkpoint of half the size is the same model."""
+    """Rounds the weights to half precision, so that a checkpoint in half precision is the same model."""
     for name, weight in network.named_parameters():
         if not weight.half().isfinite().all():
-            raise BadInput(f"{name} has weights beyond half precision: train without --half")
+            raise BadInput(f"{name} has weights beyond the range of half precision: train without --half")
         weight.copy_(weight.half())
 
 
-def stored_weights(made: TrainedModel) -> dict[str, Tensor]:
-    """As a checkpoint holds them."""
-    network = made.model.network
-    learned = {name for name, _ in network.named_parameters()} if made.card["fit"]["half"] else set()
-    return {name: value.half() if name in learned else value for name, value in network.state_dict().items()}
+def stored_weights(trained: TrainedModel) -> dict[str, Tensor]:
+    """The weights as a checkpoint stores them: parameters in half precision if the training rounded them."""
+    network = trained.model.network
+    halved = {name for name, _ in network.named_parameters()} if trained.card["fit"]["half"] else set()
+    return {name: value.half() if name in halved else value for name, value in network.state_dict().items()}
 
 
-def decoder_of(
+def fit_and_measure_decoder(
     networks: TDMPC2WithDecoder, episodes: Pair, others: Pair, settings: TDMPC2Trainer
 ) -> dict[str, float | None]:
-    """Fit the decoder to episodes [E,L+1,O], [E,L,A]; its mean squared error on these and on others."""
+    """Fits the decoder to episodes. Returns its mean squared errors on these and on other episodes."""
     fitted, held_out = (decoder_pairs(networks, *some) for some in (episodes, others))
     fit_decoder(networks, *fitted, settings.seed, settings.decoder_steps)
     if settings.half:
         round_to_half(networks.decoder)
     return {
-        "decoder_mse": _number(decoder_error(networks, *fitted)),
-        "held_out_decoder_mse": _number(decoder_error(networks, *held_out)),
+        "decoder_mse": _finite_or_none(decoder_error(networks, *fitted)),
+        "held_out_decoder_mse": _finite_or_none(decoder_error(networks, *held_out)),
     }
 
 
-def card_of_tdmpc2(
+def build_tdmpc2_card(
     described: dict[str, Any],
     settings: TDMPC2Trainer,
     device: torch.device,
@@ -121,18 +122,21 @@ def card_of_tdmpc2(
     returns: np.ndarray | None,
     updates: int,
     steps: int,
-    curve: list[TrainingMoment],
+    curve: list[CurvePoint],
     diverged: str | None = None,
     without: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """What is to be said of a trained one.
+    """The card of a trained model.
 
-    `described` is what its environment is, `steps` the decisions it has, `without` settings that were not in force.
+    `described` is the description of the environment, `steps` the length of its episodes, `kept` the origin of the
+    weights, and `without` are settings that had no effect.
     """
     shape = {name: getattr(settings, name) for name in ("size", "activation", "latent_norm")}
     described = dict(described)
-    measured = None if returns is None else {
-        "mean": _number(returns.mean()), "deviation": _number(returns.std(ddof=1)), "episodes": len(returns)
+    policy_return = None if returns is None else {
+        "mean": _finite_or_none(returns.mean()),
+        "deviation": _finite_or_none(returns.std(ddof=1)),
+        "episodes": len(returns),
     }  # fmt: skip
     return {
         "environment": described["environment"],
@@ -142,20 +146,20 @@ def card_of_tdmpc2(
         "data": data,
         "errors": errors,
         "kept": kept,
-        "policy_return": measured,
+        "policy_return": policy_return,
         "fit": {
-            **{name: value for name, value in settings.learning.items() if name not in without},
+            **{name: value for name, value in settings.learning_settings.items() if name not in without},
             "discount": discount_of(steps),
             "device": device.type,
             "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
             "updates_taken": updates,
             "diverged": diverged,
         },
-        "curve": [asdict(moment) for moment in curve],
+        "curve": [asdict(point) for point in curve],
         "versions": versions_in_use(),
     }
 
 
-def _number(value: float) -> float | None:
-    """As a card holds it: JSON has no NaN."""
+def _finite_or_none(value: float) -> float | None:
+    """None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Checkpoints of the published TD-MPC2 code, read in both layouts and converted."""
+"""Reading and converting checkpoints of the published TD-MPC2 code, in both of its layouts."""
 
 import pickle
 import re
@@ -16,130 +16,133 @@ from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.layers import BINS
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
-from wmel.training.tdmpc2.online import rewarded_actions
-from wmel.training.tdmpc2.replay import enough_memory
-from wmel.training.tdmpc2.train import measured
+from wmel.training.tdmpc2.online import require_action_box
+from wmel.training.tdmpc2.replay import explain_out_of_memory
+from wmel.training.tdmpc2.train import finish_model
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
-PARTS = ("weight", "bias", "ln.weight", "ln.bias")  # of a layer, in the order the older layout numbers them
-RENAMED = {"_encoder.state.": "encoder.", "_dynamics.": "dynamics.", "_reward.": "reward.", "_pi.": "policy."}
+PARTS = ("weight", "bias", "ln.weight", "ln.bias")  # of a layer, in the order of their numbers in the older layout
+PREFIXES = {  # published prefix -> prefix here
+    "_encoder.state.": "encoder.", "_dynamics.": "dynamics.", "_reward.": "reward.", "_pi.": "policy.",
+    "_Qs.params.": "critics.layers.", "_task_emb.": "embedding.", "_action_masks": "masks",
+}  # fmt: skip
 IGNORED = re.compile(r"(_detach_Qs_params|_target_Qs|_target_Qs_params)\b|log_std_(min|dif)$|__\w+$")
-UNREADABLE = (  # what torch raises at a file that is no checkpoint, or none it may read
+READ_ERRORS = (  # errors of torch for a file that is not a checkpoint, or contains code
     pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError,
     BadZipFile,
 )  # fmt: skip
-
-
-RENAMED |= {"_Qs.params.": "critics.layers.", "_task_emb.": "embedding.", "_action_masks": "masks"}
+DECODER_SETTINGS = ("size", "decoder_steps", "half", "seed")
+UNUSED_SETTINGS = tuple(name for name in TDMPC2Trainer().learning_settings if name not in DECODER_SETTINGS)
 
 
 def read_official(path: Path) -> TDMPC2:
-    """The network in a file of the published code; nothing in it is run."""
+    """Reads the network from a file of the published code. Never runs code of the file."""
     try:
         stored = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
-    except UNREADABLE as error:
-        raise BadInput(f"{path} is broken, or would run code: only files of tensors are read") from error
+    except READ_ERRORS as error:
+        raise BadInput(f"{path} is damaged or contains code: only files of tensors are read") from error
     return official_network(stored, str(path))
 
 
 def official_network(stored: Any, name: str = "the checkpoint") -> TDMPC2:
-    """The network of a loaded state dict, its sizes inferred from the shapes of its tensors."""
+    """The network of a loaded state dict. Its sizes are inferred from the shapes of the tensors."""
     stored = stored["model"] if isinstance(stored, Mapping) and "model" in stored else stored
     if not isinstance(stored, Mapping):
-        raise BadInput(f"{name} holds a {type(stored).__name__}, no dictionary of weights")
+        raise BadInput(f"{name} contains a {type(stored).__name__}, not a dictionary of weights")
     weights = {
-        _own_name(str(key)): _whole(value, str(key), name).float()
+        _rename(str(key)): _check_storage(value, str(key), name).float()
         for key, value in stored.items()
         if isinstance(value, Tensor) and not IGNORED.search(str(key))
     }
-    network = _sized(weights, name)
+    network = _build_network(weights, name)
     if network.embedding is not None:
-        weights.setdefault("masks", network.masks)  # older files do not say: every task uses every number
-    _fit(network, weights, name)
+        weights.setdefault("masks", network.masks)  # older files have no masks: every task uses the whole action
+    _load_weights(network, weights, name)
     return network.requires_grad_(False).eval()
 
 
-def _whole(tensor: Tensor, key: str, name: str) -> Tensor:
-    """Refuse a tensor that claims more numbers than the file holds: it would be made up in memory."""
+def _check_storage(tensor: Tensor, key: str, name: str) -> Tensor:
+    """Raises BadInput for an expanded tensor, which could need far more memory than the file."""
     if tensor.untyped_storage().nbytes() < tensor.numel() * tensor.element_size():
-        raise BadInput(f"{name} is no TD-MPC2: {key} says {tuple(tensor.shape)}, and holds fewer numbers")
+        raise BadInput(f"{name} is not a TD-MPC2: {key} has shape {tuple(tensor.shape)}, but stores fewer numbers")
     return tensor
 
 
-def _own_name(key: str) -> str:
-    """The older layout numbers the tensors of all critics; the newer one names them layer by layer."""
+def _rename(key: str) -> str:
+    """The name of a tensor here. The older layout numbers the tensors of the critics, the newer one names layers."""
     numbered = re.fullmatch(r"_Qs\.params\.(\d+)", key)
     if numbered:
         layer, part = divmod(int(numbered.group(1)), len(PARTS))
         return f"critics.layers.{layer}.{PARTS[part]}"
-    for theirs, ours in RENAMED.items():
-        if key.startswith(theirs):
-            return ours + key.removeprefix(theirs)
+    for published, prefix in PREFIXES.items():
+        if key.startswith(published):
+            return prefix + key.removeprefix(published)
     return key
 
 
-def _sized(weights: Mapping[str, Tensor], name: str) -> TDMPC2:
-    """A network of the size the weights have."""
+def _build_network(weights: Mapping[str, Tensor], name: str) -> TDMPC2:
+    """An untrained network of the size of the weights."""
     try:
         layers = len({key.split(".")[1] for key in weights if key.startswith("encoder.")})
         tasks = weights.get("embedding.weight")
-        several = None if tasks is None else Tasks(*_matrix(tasks))
-        known = 0 if several is None else several.width
+        embedding = None if tasks is None else Tasks(*_matrix_shape(tasks))
+        task_width = 0 if embedding is None else embedding.width
         latent, hidden = weights["dynamics.2.weight"].shape
-        width, seen = weights["encoder.0.weight"].shape
+        width, inputs = weights["encoder.0.weight"].shape
         shape = NetworkShape(width, hidden, latent, layers, weights["critics.layers.0.weight"].shape[0])
-        action = weights["dynamics.0.weight"].shape[1] - latent - known
+        observation = inputs - task_width
+        action = weights["dynamics.0.weight"].shape[1] - latent - task_width
         bins = weights["reward.2.weight"].shape[0]
     except KeyError as error:
-        raise BadInput(f"{name} is no TD-MPC2 of states: it has no {error.args[0]} (by our names)") from error
+        raise BadInput(f"{name} is not a TD-MPC2 of states: it has no {error.args[0]} (as renamed here)") from error
     except (ValueError, IndexError) as error:
-        raise BadInput(f"{name} is no TD-MPC2: a tensor has the wrong number of axes ({_line(error)})") from error
-    if bins != BINS or action < 1 or seen <= known:
         raise BadInput(
-            f"{name} is no TD-MPC2 of ours: {bins} bins, actions of {action} and observations of {seen - known}"
+            f"{name} is not a TD-MPC2: a tensor has the wrong number of axes ({_one_line(error)})"
+        ) from error
+    if bins != BINS or action < 1 or observation < 1:
+        raise BadInput(
+            f"{name} is not a supported TD-MPC2: {bins} bins, actions of width {action}, observations of width "
+            f"{observation}"
         )
-    return TDMPC2(seen - known, action, shape, tasks=several)
+    return TDMPC2(observation, action, shape, tasks=embedding)
 
 
-def _matrix(numbers: Tensor) -> tuple[int, int]:
+def _matrix_shape(numbers: Tensor) -> tuple[int, int]:
     rows, columns = numbers.shape
     return rows, columns
 
 
-def _fit(network: TDMPC2, weights: Mapping[str, Tensor], name: str) -> None:
-    wanted = network.state_dict()
-    for key in sorted(set(wanted) | set(weights)):
-        if key not in weights or key not in wanted:
-            raise BadInput(f"{name} does not fit: {key} is {'missing' if key in wanted else 'more than a TD-MPC2 has'}")
-        if wanted[key].shape != weights[key].shape:
-            shapes = f"{tuple(weights[key].shape)} instead of {tuple(wanted[key].shape)}"
-            raise BadInput(f"{name} does not fit: {key} has the shape {shapes}")
+def _load_weights(network: TDMPC2, weights: Mapping[str, Tensor], name: str) -> None:
+    expected = network.state_dict()
+    for key in sorted(set(expected) | set(weights)):
+        if key not in weights or key not in expected:
+            raise BadInput(f"{name} does not match a TD-MPC2: {key} is {'missing' if key in expected else 'unknown'}")
+        if expected[key].shape != weights[key].shape:
+            shapes = f"{tuple(weights[key].shape)} instead of {tuple(expected[key].shape)}"
+            raise BadInput(f"{name} does not match a TD-MPC2: {key} has shape {shapes}")
         if not weights[key].isfinite().all():
-            raise BadInput(f"{name} is broken: {key} has numbers that are NaN or infinite")
+            raise BadInput(f"{name} is damaged: {key} contains NaN or infinity")
     network.load_state_dict(dict(weights))
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-LEARNING = tuple(
-    name for name in TDMPC2Trainer().learning if name not in ("size", "decoder_steps", "half", "seed")
-)  # settings that have no use here
+def convert_checkpoint(
+    path: Path, environment: Environment, device: torch.device, **decoder_settings: Any
+) -> TrainedModel:
+    """Converts a file in either published layout, for an environment with the same widths.
 
-
-def converted(path: Path, environment: Environment, device: torch.device, **finishing: Any) -> TrainedModel:
-    """The network of a file in either published layout, for an environment as wide as the one it learned in.
-
-    `finishing` are settings of the trainer: `decoder_steps` and `half`.
+    `decoder_settings` are settings of the trainer: `decoder_steps` and `half`.
     """
     network = read_official(path)
-    settings = TDMPC2Trainer(_size(network, path, environment), **finishing)
+    settings = TDMPC2Trainer(_find_size(network, path, environment), **decoder_settings)
     weights = {name: value.to(device) for name, value in network.state_dict().items()}
-    with limit_threads(settings.threads), enough_memory(settings, playing=False):
-        return measured(
+    with limit_threads(settings.threads), explain_out_of_memory(settings, online=False):
+        return finish_model(
             environment,
             settings,
             device,
@@ -148,21 +151,22 @@ def converted(path: Path, environment: Environment, device: torch.device, **fini
             kept={"weights": f"of the published file {path.name}", "return": None},
             updates=0,
             curve=[],
-            without=LEARNING,
+            without=UNUSED_SETTINGS,
         )
 
 
-def _size(network: TDMPC2, path: Path, environment: Environment) -> int:
-    """Its size by the table; one that does not fit the environment is refused."""
-    spec, space = environment.spec, rewarded_actions(environment)
+def _find_size(network: TDMPC2, path: Path, environment: Environment) -> int:
+    """The published size of a network. Raises BadInput if its widths differ from those of the environment."""
+    spec, space = environment.spec, require_action_box(environment)
     if network.embedding is not None:
-        raise BadInput(f"{path} is of several tasks, padded to the widest: read it with read_official and choose one")
+        raise BadInput(f"{path} is of several tasks, which cannot be converted: read it with read_official")
     here, there = (len(spec.observation), space.width), (network.observation, network.action)
     if here != there:
         raise BadInput(
-            f"{path} observes {there[0]} numbers and acts with {there[1]}; {spec.name} has {here[0]} and {here[1]}"
+            f"{path} has {there[0]} observations and actions of width {there[1]}; {spec.name} has {here[0]} and "
+            f"{here[1]}"
         )
     for size, shape in SIZES.items():
         if shape == network.shape:
             return size
-    raise BadInput(f"{path} is of no published size: {network.shape}")
+    raise BadInput(f"{path} does not have a published size: {network.shape}")

@@ -1,4 +1,4 @@
-"""Training a TD-MPC2 on stored episodes, with no environment."""
+"""Offline training of TD-MPC2 from stored episodes, without an environment."""
 
 import time
 from collections.abc import Callable
@@ -12,72 +12,84 @@ from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
-from wmel.training.checkpoints import current
+from wmel.training.checkpoints import use_device
 from wmel.training.stored_episodes import Episodes
-from wmel.training.tdmpc2.draws import Draws, TrainingMoment
-from wmel.training.tdmpc2.finish import DECODER_EPISODES, card_of_tdmpc2, decoder_of, networks_for, with_weights
-from wmel.training.tdmpc2.learner import Diverged, Learner, Updates, no_number
-from wmel.training.tdmpc2.replay import Replay, enough_memory, prefixed, under
-from wmel.training.tdmpc2.resume import Keeper, Unfinished
-from wmel.training.tdmpc2.trainer import PLAYING, TDMPC2Trainer, discount_of
+from wmel.training.tdmpc2.finish import (
+    DECODER_EPISODES,
+    build_networks,
+    build_tdmpc2_card,
+    fit_and_measure_decoder,
+    restore_networks,
+)
+from wmel.training.tdmpc2.learner import DivergenceError, Learner, UpdateLoop, divergence_error
+from wmel.training.tdmpc2.replay import Replay, add_prefix, explain_out_of_memory, select_prefix
+from wmel.training.tdmpc2.resume import TrainingHooks, TrainingSnapshot, TrainingState
+from wmel.training.tdmpc2.torch_rng import TorchRng
+from wmel.training.tdmpc2.trainer import ONLINE_SETTINGS, CurvePoint, TDMPC2Trainer, discount_of
 
-UPDATES_AT_A_TIME, UPDATES_BETWEEN_LOOKS = 50, 500
+UPDATES_BETWEEN_CHECKS, UPDATES_BETWEEN_REPORTS = 50, 500
 
 
 class OfflineTraining:
-    """Stored episodes and a learner; `run` goes on until the updates asked for are done."""
+    """Stored episodes and a learner. `run` trains until the number of updates is reached."""
 
     def __init__(self, episodes: Episodes, settings: TDMPC2Trainer, device: torch.device):
         if len(episodes.rewards) < 2:
-            raise BadInput("one stored episode is too little: a decoder is fitted to some and measured on others")
+            raise BadInput(
+                "the stored data have 1 episode; at least 2 are required, to fit the decoder and to measure its error"
+            )
         self.episodes, self.settings, self.device = episodes, settings, device
         self.length = episodes.rewards.shape[1]
-        self.draws = Draws(settings.seed, device)
-        with self.draws.going_on():
+        self.rng = TorchRng(settings.seed, device)
+        with self.rng.active():
             network = self._blank().agent.to(device)
         self.learner = Learner(network, settings, discount_of(self.length), capturable=device.type == "cuda")
         arrays = episodes.observations, episodes.actions, episodes.rewards
-        self.updates = Updates(self.learner, Replay.of(*arrays, settings.horizon, device))
-        self.curve: list[TrainingMoment] = []
-        self.sound = 0, self._weights()  # updates, and the weights after them
+        self.updates = UpdateLoop(self.learner, Replay.of(*arrays, settings.horizon, device))
+        self.curve: list[CurvePoint] = []
+        self.last_finite = 0, self._copy_weights()  # updates, and the weights after them
 
     def run(
         self,
-        tell: Callable[[TrainingMoment], None] = lambda moment: None,
-        stops: tuple[int, ...] = (),
-        reached: Callable[[], None] = lambda: None,
+        report: Callable[[CurvePoint], None] = lambda point: None,
+        checkpoint_updates: tuple[int, ...] = (),
+        on_checkpoint: Callable[[], None] = lambda: None,
         advance: Callable[[int], None] = lambda updates: None,
     ) -> None:
-        """Update; `tell` is called now and then, `advance` with the updates just done, `reached` at each stop."""
+        """Runs the updates.
+
+        `report` is called every UPDATES_BETWEEN_REPORTS updates and at the end, `on_checkpoint` after each of
+        `checkpoint_updates`, and `advance` with the number of updates just done.
+        """
         begin, last = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0), self.settings.updates
         while self.updates.done < last:
             before = self.updates.done
-            pause = before - before % UPDATES_AT_A_TIME + UPDATES_AT_A_TIME
-            wanted = min(last, pause, *(stop for stop in stops if stop > before))
-            with self.draws.going_on():
-                self.updates.until(wanted, at_most=wanted)
-            advance(wanted - before)
+            next_check = before - before % UPDATES_BETWEEN_CHECKS + UPDATES_BETWEEN_CHECKS
+            after = min(last, next_check, *(one for one in checkpoint_updates if one > before))
+            with self.rng.active():
+                self.updates.run_until(after, at_most=after)
+            advance(after - before)
             losses = self.learner.named_losses()
-            if self.learner.broken.item() > 0:
-                raise no_number(wanted, losses)
-            self.sound = wanted, self._weights()
-            moment = TrainingMoment(wanted, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
-            if wanted in stops:
-                reached()
-            if wanted % UPDATES_BETWEEN_LOOKS == 0 or wanted == last:
-                self.curve.append(moment)
-                tell(moment)
+            if self.learner.non_finite_updates.item() > 0:
+                raise divergence_error(after, losses)
+            self.last_finite = after, self._copy_weights()
+            point = CurvePoint(after, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
+            if after in checkpoint_updates:
+                on_checkpoint()
+            if after % UPDATES_BETWEEN_REPORTS == 0 or after == last:
+                self.curve.append(point)
+                report(point)
 
-    def made(self, diverged: str | None = None) -> TrainedModel:
-        """The last sound weights with a decoder of stored episodes, and their card."""
-        updates, weights = self.sound
-        networks = with_weights(self._blank, weights, self.settings, self.device)
+    def build_model(self, diverged: str | None = None) -> TrainedModel:
+        """A model with the last finite weights and a decoder fitted to stored episodes, and its card."""
+        updates, weights = self.last_finite
+        networks = restore_networks(self._blank, weights, self.settings, self.device)
         order = np.random.default_rng(self.settings.seed).permutation(len(self.episodes.rewards))
-        seen, acted = self.episodes.observations, self.episodes.own_actions
+        observations, actions = self.episodes.observations, self.episodes.unscaled_actions
         half = min(DECODER_EPISODES, len(order) // 2)
-        some, others = order[:half], order[half : 2 * half]
-        errors = decoder_of(networks, (seen[some], acted[some]), (seen[others], acted[others]), self.settings)
-        card = card_of_tdmpc2(
+        pairs = [(observations[part], actions[part]) for part in (order[:half], order[half : 2 * half])]
+        errors = fit_and_measure_decoder(networks, pairs[0], pairs[1], self.settings)
+        card = build_tdmpc2_card(
             self.episodes.described,
             self.settings,
             self.device,
@@ -93,61 +105,64 @@ class OfflineTraining:
             steps=self.length,
             curve=self.curve,
             diverged=diverged,
-            without=PLAYING,
+            without=ONLINE_SETTINGS,
         )
         return TrainedModel(TDMPC2Model(networks.requires_grad_(False).eval()), card)
 
-    def unfinished(self, asked: dict[str, Any]) -> Unfinished:
-        """Where it stands."""
-        tensors = {**prefixed("learner", self.learner.tensors()), **prefixed("draws", self.draws.tensors())}
-        return Unfinished(asked, tensors, self.updates.done, 0, 0, None, self.curve)
+    def snapshot(self, request: dict[str, Any]) -> TrainingSnapshot:
+        """The current state of the training."""
+        tensors = {**add_prefix("learner", self.learner.tensors()), **add_prefix("draws", self.rng.tensors())}
+        return TrainingSnapshot(request, tensors, self.updates.done, 0, 0, None, self.curve)
 
-    def go_on(self, start: Unfinished) -> None:
-        """Take up one that stopped."""
-        self.learner.load(under("learner", start.tensors))
-        self.draws.load(under("draws", start.tensors))
-        self.updates.done, self.curve = start.updates, list(start.curve)
-        self.sound = start.updates, self._weights()
+    def restore(self, snapshot: TrainingSnapshot) -> None:
+        """Restores the state from a snapshot."""
+        self.learner.load(select_prefix("learner", snapshot.tensors))
+        self.rng.load(select_prefix("draws", snapshot.tensors))
+        self.updates.done, self.curve = snapshot.updates, list(snapshot.curve)
+        self.last_finite = snapshot.updates, self._copy_weights()
 
-    def _weights(self) -> dict[str, Tensor]:
+    def _copy_weights(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self.learner.network.state_dict().items()}
 
     def _blank(self) -> TDMPC2WithDecoder:
         low, high = self.episodes.bounds
-        return networks_for(self.episodes.observations.shape[-1], low, high, self.length, self.settings)
+        return build_networks(self.episodes.observations.shape[-1], low, high, self.length, self.settings)
 
 
 def train_tdmpc2_offline(
     episodes: Episodes,
     settings: TDMPC2Trainer,
     device: torch.device,
-    tell: Callable[[TrainingMoment], None] = lambda moment: None,
-    keeper: Keeper | None = None,
-    advance: Callable[[int], None] = lambda updates: None,
+    hooks: TrainingHooks | None = None,
 ) -> TrainedModel:
-    """Learn from stored episodes; the last weights are kept. Diverged where a loss is no number."""
-    with limit_threads(settings.threads), current(device), enough_memory(settings, playing=False):
+    """Trains from stored episodes. With `hooks.state`, an unfinished training is resumed.
+
+    Raises DivergenceError for a loss that is not finite. The error contains the model of the last finite weights.
+    """
+    hooks = hooks or TrainingHooks()
+    with limit_threads(settings.threads), use_device(device), explain_out_of_memory(settings, online=False):
         training = OfflineTraining(episodes, settings, device)
         try:
-            if keeper is None:
-                training.run(tell, advance=advance)
+            if hooks.state is None:
+                training.run(hooks.report, advance=hooks.advance)
             else:
-                _run_kept(training, keeper, tell, advance)
-        except Diverged as error:
-            raise Diverged(str(error), training.made(str(error))) from error
-        return training.made()
+                _run_stored(training, hooks.state, hooks)
+        except DivergenceError as error:
+            raise DivergenceError(str(error), training.build_model(str(error))) from error
+        return training.build_model()
 
 
-def _run_kept(
-    training: OfflineTraining, keeper: Keeper, tell: Callable[[TrainingMoment], None], advance: Callable[[int], None]
-) -> None:
-    asked: dict[str, Any] = {"data": training.episodes.sha256, **training.settings.learning}
-    asked["checkpoints"] = keeper.checkpoints
-    keeper.take_up(asked, training.go_on)
+def _run_stored(training: OfflineTraining, state: TrainingState, hooks: TrainingHooks) -> None:
+    """Resumes or begins a training, and stores its snapshots and checkpoints."""
+    request: dict[str, Any] = {"data": training.episodes.sha256, **training.settings.learning_settings}
+    request["checkpoints"] = state.checkpoints
+    state.resume(request, training.restore)
 
-    def told(moment: TrainingMoment) -> None:
-        keeper.note(lambda: training.unfinished(asked))
-        tell(moment)
+    def report(point: CurvePoint) -> None:
+        state.save_if_due(lambda: training.snapshot(request))
+        hooks.report(point)
 
-    stops = keeper.stops(training.settings.updates)
-    training.run(told, stops, lambda: keeper.checkpoint(training.updates.done, training.made()), advance)
+    def save_checkpoint() -> None:
+        state.save_checkpoint(training.updates.done, training.build_model())
+
+    training.run(report, state.checkpoint_updates(training.settings.updates), save_checkpoint, hooks.advance)

@@ -1,4 +1,4 @@
-"""The replay buffer of a TD-MPC2 training, its tensors, and what memory allows."""
+"""The replay buffer of a TD-MPC2 training, the names of stored tensors, and errors for a lack of memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,29 +11,29 @@ from torch import Tensor
 from wmel.errors import BadInput
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
-ON_THE_HOST = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")
-ON_THE_DEVICE = ("CUDA error: out of memory", "ALLOC_FAILED")
+HOST_ERRORS = ("can't allocate memory", "calculation overflowed", "Overflow when unpacking")
+DEVICE_ERRORS = ("CUDA error: out of memory", "ALLOC_FAILED")
 
 
-def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Under one more name."""
+def add_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with a prefix before each name."""
     return {f"{prefix}.{name}": value for name, value in tensors.items()}
 
 
-def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The reverse: those under a name, without it."""
+def select_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names have a prefix, under their names without it."""
     begin = f"{prefix}."
     return {name.removeprefix(begin): value for name, value in tensors.items() if name.startswith(begin)}
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What it remembers, by the place of a weight and the name of the number."""
+    """The state of an optimiser, named by the index of the parameter and the name of the value."""
     state = optimiser.state_dict()["state"]
     return {f"{place}.{name}": value for place, numbers in state.items() for name, value in numbers.items()}
 
 
 def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The reverse."""
+    """Restores the state of an optimiser from `optimiser_tensors`."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         place, name = key.split(".")
@@ -42,40 +42,40 @@ def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor])
 
 
 @contextmanager
-def enough_memory(settings: TDMPC2Trainer, *, playing: bool = True) -> Iterator[None]:
-    """Where a device or the host has no memory left, name the settings that take it."""
+def explain_out_of_memory(settings: TDMPC2Trainer, *, online: bool = True) -> Iterator[None]:
+    """Turns errors for a lack of memory into BadInput, with the settings that determine the memory use."""
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise _told(settings, "the device", playing) from error
+        raise _out_of_memory(settings, "the device", online) from error
     except MemoryError as error:
-        raise _told(settings, "this machine", playing) from error
+        raise _out_of_memory(settings, "this machine", online) from error
     except (RuntimeError, TypeError) as error:
-        for where, said in (("this machine", ON_THE_HOST), ("the device", ON_THE_DEVICE)):
-            if any(words in str(error) for words in said):
-                raise _told(settings, where, playing) from error
+        for where, messages in (("this machine", HOST_ERRORS), ("the device", DEVICE_ERRORS)):
+            if any(message in str(error) for message in messages):
+                raise _out_of_memory(settings, where, online) from error
         raise
 
 
-def _told(settings: TDMPC2Trainer, where: str, playing: bool) -> BadInput:
-    kept = f", or --envs ({settings.envs}) or --updates ({settings.updates}), by which the episodes kept grow"
+def _out_of_memory(settings: TDMPC2Trainer, where: str, online: bool) -> BadInput:
+    replay = f", or --envs ({settings.envs}) or --updates ({settings.updates}), which determine the stored episodes"
     return BadInput(
-        f"{where} ran out of memory: lower --batch ({settings.batch}), which a step of learning takes"
-        f"{kept if playing else ''}, or --size ({settings.size})"
+        f"{where} ran out of memory: lower --batch ({settings.batch}), which an update requires"
+        f"{replay if online else ''}, or --size ({settings.size})"
     )
 
 
 @dataclass(eq=False)
 class Replay:
-    """Rounds of E episodes in step with each other; the last round may still be going on."""
+    """Rounds of E parallel episodes. The last round may be incomplete."""
 
     observations: Tensor  # [rounds, L+1, E, O]
     actions: Tensor  # [rounds, L, E, A]
     rewards: Tensor  # [rounds, L, E]
-    windows: Tensor  # [] how many windows there are in one episode of the list, where the device can read it
+    windows: Tensor  # [] number of windows in the rounds of one environment, on the device
     horizon: int
-    round: int = 0
-    step: int = 0
+    round: int = 0  # the round that is being written
+    step: int = 0  # the steps of this round so far
 
     @classmethod
     def blank(
@@ -93,67 +93,68 @@ class Replay:
 
     @classmethod
     def of(cls, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, horizon: int, device: torch.device):
-        """Stored episodes [E,L+1,O], [E,L,A], [E,L] as one finished round."""
+        """A buffer with one complete round: observations [E,L+1,O], actions [E,L,A], rewards [E,L]."""
         shapes = [array.shape for array in (observations, actions, rewards)]
         if [len(shape) for shape in shapes] != [3, 3, 2]:
             raise BadInput(f"episodes are observations [E,L+1,O], actions [E,L,A] and rewards [E,L], got {shapes}")
         count, length = actions.shape[:2]
         if shapes[0][:2] != (count, length + 1) or shapes[2] != (count, length):
-            raise BadInput(f"observations, actions and rewards are not of the same episodes: {shapes}")
-        made = cls.blank(1, length, count, observations.shape[-1], actions.shape[-1], horizon, device)
-        for tensor, array in ((made.observations, observations), (made.actions, actions), (made.rewards, rewards)):
+            raise BadInput(f"observations, actions and rewards must be of the same episodes: {shapes}")
+        replay = cls.blank(1, length, count, observations.shape[-1], actions.shape[-1], horizon, device)
+        parts = ((replay.observations, observations), (replay.actions, actions), (replay.rewards, rewards))
+        for tensor, array in parts:
             tensor[0].copy_(torch.as_tensor(array, dtype=torch.float32).transpose(0, 1))
-        made.windows.fill_(length - horizon + 1)
-        made.step = length
-        return made
+        replay.windows.fill_(length - horizon + 1)
+        replay.step = length
+        return replay
 
-    def put(self, place: int, parts: tuple[np.ndarray, ...]) -> None:
-        """A round that was played before: observations [L+1,E,O], actions [L,E,A], rewards [L,E]."""
+    def load_round(self, place: int, parts: tuple[np.ndarray, ...]) -> None:
+        """Restores a round: observations [L+1,E,O], actions [L,E,A], rewards [L,E]."""
         tensors = (self.observations, self.actions, self.rewards)
         if [part.shape for part in parts] != [tuple(tensor.shape[1:]) for tensor in tensors]:
-            raise BadInput(f"round {place} of the episodes is of other shapes: {[part.shape for part in parts]}")
+            raise BadInput(f"round {place} of the episodes has other shapes: {[part.shape for part in parts]}")
         for tensor, part in zip(tensors, parts, strict=True):
             tensor[place].copy_(torch.as_tensor(part))
         self.round, self.step = place, self.length
 
-    def taken(self, place: int) -> tuple[np.ndarray, ...]:
-        """A round, on the host."""
+    def copy_round(self, place: int) -> tuple[np.ndarray, ...]:
+        """A round as arrays on the host."""
         return tuple(part[place].cpu().numpy() for part in (self.observations, self.actions, self.rewards))
 
     @property
     def length(self) -> int:
         return self.actions.shape[1]
 
-    def begin(self, observations: Tensor) -> None:
-        """A new round of episodes, from observations [E,O] on; it takes the place of one that was left early."""
+    def begin_round(self, observations: Tensor) -> None:
+        """Begins a round of episodes with observations [E,O]. Overwrites an incomplete round."""
         self.round, self.step = self.round + (self.step == self.length), 0
         self.observations[self.round, 0] = observations
-        self.windows.fill_(self._windows)
+        self.windows.fill_(self._window_count)
 
-    def add(self, actions: Tensor, rewards: Tensor, observations: Tensor) -> None:
-        """One decision of every episode: [E,A], [E], [E,O]"""
+    def add_step(self, actions: Tensor, rewards: Tensor, observations: Tensor) -> None:
+        """Adds a step of every episode: actions [E,A], rewards [E], next observations [E,O]."""
         self.actions[self.round, self.step] = actions
         self.rewards[self.round, self.step] = rewards
         self.observations[self.round, self.step + 1] = observations
         self.step += 1
-        self.windows.fill_(self._windows)
+        self.windows.fill_(self._window_count)
 
     def sample(self, batch: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Windows drawn alike: observations [H+1,n,O], actions [H,n,A], rewards [H,n]; no host trip."""
-        if not self._windows:
-            raise BadInput(f"there is no window of {self.horizon} decisions to sample yet")
-        device, each = self.windows.device, self.length - self.horizon + 1
-        drawn = (torch.rand(batch, device=device, dtype=torch.float64) * self.windows).long()
-        which, start = drawn // each, drawn % each
+        """Samples windows uniformly: observations [H+1,n,O], actions [H,n,A], rewards [H,n]. Stays on the device."""
+        if not self._window_count:
+            raise BadInput(f"the replay buffer contains no window of {self.horizon} steps yet")
+        device, per_round = self.windows.device, self.length - self.horizon + 1
+        window = (torch.rand(batch, device=device, dtype=torch.float64) * self.windows).long()
+        rounds, start = window // per_round, window % per_round
         env = torch.randint(self.actions.shape[2], (batch,), device=device)
-        ahead = start + torch.arange(self.horizon + 1, device=device)[:, None]
+        steps = start + torch.arange(self.horizon + 1, device=device)[:, None]
         return (
-            self.observations[which, ahead, env],
-            self.actions[which, ahead[:-1], env],
-            self.rewards[which, ahead[:-1], env],
+            self.observations[rounds, steps, env],
+            self.actions[rounds, steps[:-1], env],
+            self.rewards[rounds, steps[:-1], env],
         )
 
     @property
-    def _windows(self) -> int:
-        """Windows of the horizon in one episode of the list."""
+    def _window_count(self) -> int:
+        """The number of windows in the rounds of one environment."""
         return self.round * (self.length - self.horizon + 1) + max(self.step - self.horizon + 1, 0)

@@ -1,4 +1,4 @@
-"""What a training keeps so that it can be resumed, and the unfinished files it leaves."""
+"""The stored state of a training: snapshots to resume from, episodes, and checkpoints."""
 
 import json
 import math
@@ -14,40 +14,40 @@ from torch import Tensor
 
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.training.checkpoints import CARD, CHECKPOINTS, remove, remove_checkpoint, write_checkpoint, write_tensors
+from wmel.training.checkpoints import CARD, CHECKPOINTS, remove_checkpoint, remove_file, write_checkpoint, write_tensors
 from wmel.training.stored_episodes import EpisodesFolder
-from wmel.training.tdmpc2.draws import TrainingMoment
 from wmel.training.tdmpc2.finish import stored_weights
+from wmel.training.tdmpc2.trainer import CurvePoint
 
-FILE = "unfinished.safetensors"
+SNAPSHOT_FILE = "unfinished.safetensors"
 EPISODES = "episodes"
-OTHER_SHAPES = ("loading state_dict", "must match", "expected shape", "wrong size")  # torch: tensors do not fit
-SECONDS_BETWEEN_SAVINGS = 30.0
+SHAPE_ERRORS = ("loading state_dict", "must match", "expected shape", "wrong size")  # messages of torch
+SECONDS_BETWEEN_SAVES = 30.0
 
 
 @dataclass(eq=False)
-class Unfinished:
-    """What must be known to go on: tensors by name, and the rest as data."""
+class TrainingSnapshot:
+    """An unfinished training: its tensors by name, and all other data."""
 
-    asked: dict[str, Any]  # the settings and what is learned from
+    request: dict[str, Any]  # the settings and the data of the training
     tensors: dict[str, Tensor]
     updates: int
     episodes: int
-    rounds: int  # of episodes that were played to their end
+    rounds: int  # complete rounds of episodes
     best_return: float | None
-    curve: list[TrainingMoment] = field(default_factory=list)
+    curve: list[CurvePoint] = field(default_factory=list)
 
     def write(self, folder: Path) -> None:
-        """In place of what was there before."""
-        said = {name: value for name, value in vars(self).items() if name not in ("tensors", "curve")}
-        said["curve"] = [asdict(moment) for moment in self.curve]
-        write_tensors(folder / FILE, self.tensors, {"unfinished": json.dumps(said)})
+        """Writes the snapshot in place of an earlier one."""
+        counts = {name: getattr(self, name) for name in ("updates", "episodes", "rounds", "best_return")}
+        data = {"asked": self.request, **counts, "curve": [asdict(point) for point in self.curve]}
+        write_tensors(folder / SNAPSHOT_FILE, self.tensors, {"unfinished": json.dumps(data)})
 
     def _check(self) -> None:
-        """Refuse what no training wrote."""
-        counts, numbers = (self.updates, self.episodes, self.rounds), [moment.seconds for moment in self.curve]
+        """Raises ValueError for values that no training has written."""
+        counts, numbers = (self.updates, self.episodes, self.rounds), [point.seconds for point in self.curve]
         numbers += [] if self.best_return is None else [self.best_return]
-        if not all(type(count) is int and count >= 0 for count in counts) or self.updates > self.asked.get(
+        if not all(type(count) is int and count >= 0 for count in counts) or self.updates > self.request.get(
             "updates", self.updates
         ):
             raise ValueError("counts")
@@ -55,88 +55,97 @@ class Unfinished:
             raise ValueError("numbers")
 
     @classmethod
-    def found(cls, folder: Path, asked: dict[str, Any]) -> "Unfinished | None":
-        """The one in a folder; None where there is none. One that was asked for something else is refused."""
-        path = folder / FILE
+    def read(cls, folder: Path, request: dict[str, Any]) -> "TrainingSnapshot | None":
+        """The snapshot in a folder, or None. Raises BadInput for a snapshot with other settings or other data."""
+        path = folder / SNAPSHOT_FILE
         if not path.exists():
             return None
         try:
             with safe_open(path, framework="pt") as file:
-                said, names = json.loads(file.metadata()["unfinished"]), list(file.keys())
+                data, names = json.loads(file.metadata()["unfinished"]), list(file.keys())
                 tensors = {name: file.get_tensor(name) for name in names}
-            said["curve"] = [TrainingMoment(**moment) for moment in said["curve"]]
-            made = cls(tensors=tensors, **said)
-            made._check()
-            differing = next((name for name in asked if made.asked.get(name) != asked[name]), None)
+            stored, curve = data.pop("asked"), [CurvePoint(**point) for point in data.pop("curve")]
+            snapshot = cls(stored, tensors, curve=curve, **data)
+            snapshot._check()
+            differing = next((name for name in request if stored.get(name) != request[name]), None)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadInput(f"{path} is no unfinished training: remove it to begin anew") from error
+            raise BadInput(f"{path} is not a valid snapshot of a training: remove it to start again") from error
         if differing is not None:
             raise BadInput(
-                f"{folder} holds an unfinished training with {differing.replace('_', ' ')} "
-                f"{made.asked.get(differing)}, now {asked[differing]}: ask for the same to go on with it, or remove "
-                f"{path} to begin anew"
+                f"{folder} contains an unfinished training with {differing.replace('_', ' ')} "
+                f"{stored.get(differing)}, now {request[differing]}: use the same settings to resume it, or "
+                f"remove {path} to start again"
             )
-        return made
+        return snapshot
 
 
 @dataclass(eq=False)
-class Keeper:
-    """Of one training, in the folder its checkpoint will be in."""
+class TrainingState:
+    """The state of one training, stored in the folder of its checkpoint."""
 
     folder: Path
-    checkpoints: int = 0  # on the way, evenly spaced in the logarithm of the updates
-    seconds: float = SECONDS_BETWEEN_SAVINGS
-    begun: int = 0  # updates that were done before this process took it up
-    saved: int | None = None  # the updates a training that is killed now goes on from
-    _last: float = field(default_factory=time.monotonic)
+    checkpoints: int = 0  # number of intermediate checkpoints
+    seconds: float = SECONDS_BETWEEN_SAVES
+    resumed_from: int = 0  # updates of the snapshot that this process resumed
+    saved: int | None = None  # updates of the latest snapshot
+    _last_save: float = field(default_factory=time.monotonic)
 
     @property
     def episodes(self) -> EpisodesFolder:
         return EpisodesFolder(self.folder / EPISODES)
 
-    def stops(self, updates: int) -> tuple[int, ...]:
-        """After which updates there is a checkpoint: from the first to the last."""
-        return spaced_updates(updates, self.checkpoints)
+    def checkpoint_updates(self, updates: int) -> tuple[int, ...]:
+        """The updates after which a checkpoint is written, from the first to the last."""
+        return space_updates(updates, self.checkpoints)
 
-    def take_up(self, asked: dict[str, Any], go_on: Callable[[Unfinished], None]) -> bool:
-        """Go on with a training in the folder that did not end; False where there is none, and one can begin.
+    def resume(self, request: dict[str, Any], restore: Callable[[TrainingSnapshot], None]) -> bool:
+        """Restores the unfinished training in the folder. Returns False if there is none, and a new one can begin.
 
-        One that is finished is never begun anew.
+        Raises BadInput for a finished training, which would be overwritten.
         """
-        start = Unfinished.found(self.folder, asked)
-        if start is None:
+        snapshot = TrainingSnapshot.read(self.folder, request)
+        if snapshot is None:
             if (self.folder / CARD).exists():
-                raise BadInput(f"{self.folder} holds a finished training: give another --output, or remove it first")
+                raise BadInput(f"{self.folder} contains a finished training: give another --output, or remove it first")
             for old in (self.folder / CHECKPOINTS).glob("*"):
                 remove_checkpoint(old)
             return False
         try:
-            go_on(start)
+            restore(snapshot)
         except (KeyError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not any(words in str(error) for words in OTHER_SHAPES):
+            if isinstance(error, RuntimeError) and not any(words in str(error) for words in SHAPE_ERRORS):
                 raise
-            raise BadInput(f"{self.folder / FILE} is damaged: remove it to begin anew") from error
-        self.begun = self.saved = start.updates
+            raise BadInput(f"{self.folder / SNAPSHOT_FILE} is damaged: remove it to start again") from error
+        self.resumed_from = self.saved = snapshot.updates
         return True
 
-    def note(self, unfinished: Callable[[], Unfinished]) -> None:
-        """Where it stands, now and then."""
-        if time.monotonic() - self._last >= self.seconds:
-            now = unfinished()
-            now.write(self.folder)
-            self.saved, self._last = now.updates, time.monotonic()
+    def save_if_due(self, snapshot: Callable[[], TrainingSnapshot]) -> None:
+        """Writes a snapshot if the last one is at least `seconds` old."""
+        if time.monotonic() - self._last_save >= self.seconds:
+            current = snapshot()
+            current.write(self.folder)
+            self.saved, self._last_save = current.updates, time.monotonic()
 
-    def checkpoint(self, updates: int, made: TrainedModel) -> None:
-        """One on the way."""
-        write_checkpoint(self.folder / CHECKPOINTS / f"{updates:07d}", stored_weights(made), made.card)
+    def save_checkpoint(self, updates: int, trained: TrainedModel) -> None:
+        """Writes an intermediate checkpoint."""
+        write_checkpoint(self.folder / CHECKPOINTS / f"{updates:07d}", stored_weights(trained), trained.card)
 
-    def finish(self, made: TrainedModel) -> None:
-        """The training is over: its checkpoint, and nothing to go on from."""
-        write_checkpoint(self.folder, stored_weights(made), made.card)
-        remove(self.folder / FILE)
+    def finish(self, trained: TrainedModel) -> None:
+        """Writes the final checkpoint and removes the snapshot."""
+        write_checkpoint(self.folder, stored_weights(trained), trained.card)
+        remove_file(self.folder / SNAPSHOT_FILE)
 
 
-def spaced_updates(updates: int, checkpoints: int) -> tuple[int, ...]:
-    """So many numbers of updates from the first to the last, evenly in their logarithm; equal ones count once."""
+@dataclass(frozen=True, eq=False)
+class TrainingHooks:
+    """What a training calls while it runs, and where it stores its state."""
+
+    report: Callable[[CurvePoint], None] = lambda point: None  # with each new point of the training curve
+    advance: Callable[[int], None] = lambda updates: None  # with the number of updates just done
+    state: TrainingState | None = None  # None: no snapshots, episodes or intermediate checkpoints are written
+
+
+def space_updates(updates: int, checkpoints: int) -> tuple[int, ...]:
+    """Numbers of updates from 1 to the last, evenly spaced in their logarithm, without duplicates."""
     spaced = np.geomspace(1, updates, checkpoints) if checkpoints > 1 else [updates] * checkpoints
     return tuple(sorted({round(float(one)) for one in spaced}))

@@ -1,4 +1,4 @@
-"""Where a training stands, written and read back."""
+"""The snapshot of a training, written and read back."""
 
 import json
 
@@ -7,19 +7,19 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from wmel.errors import BadInput, CannotWrite
-from wmel.training.tdmpc2.draws import TrainingMoment
-from wmel.training.tdmpc2.resume import FILE, Unfinished
+from wmel.training.tdmpc2.resume import SNAPSHOT_FILE, TrainingSnapshot
+from wmel.training.tdmpc2.trainer import CurvePoint
 
-ASKED = {
+REQUEST = {
     "model": {"environment": "point", "observation": ["place"], "init": None},
     "updates": 100,
     "batch": 4,
     "learning_rate": 3e-4,
 }
-CURVE = [TrainingMoment(0, 24, 0.125, None, {"total": 0.0}), TrainingMoment(6, 48, 1 / 3, 2.5, {"total": 0.1})]
+CURVE = [CurvePoint(0, 24, 0.125, None, {"total": 0.0}), CurvePoint(6, 48, 1 / 3, 2.5, {"total": 0.1})]
 
 
-def some(best: float | None = 1 / 3) -> Unfinished:
+def some(best: float | None = 1 / 3) -> TrainingSnapshot:
     """Tensors of every kind a training has: weights, counters, the state of a generator, a number."""
     torch.manual_seed(0)
     tensors = {
@@ -28,30 +28,30 @@ def some(best: float | None = 1 / 3) -> Unfinished:
         "learner.optimiser.0.step": torch.tensor(6.0),
         "draws.host": torch.get_rng_state(),
     }
-    return Unfinished(ASKED, tensors, 6, 8, 2, best, list(CURVE))
+    return TrainingSnapshot(REQUEST, tensors, 6, 8, 2, best, list(CURVE))
 
 
 @pytest.mark.parametrize("best", [None, 1 / 3, -0.0])
 def test_what_is_written_is_found(tmp_path, best):
     some(best).write(tmp_path)
-    found = Unfinished.found(tmp_path, ASKED)
-    for name in ("asked", "updates", "episodes", "rounds", "best_return", "curve"):
+    found = TrainingSnapshot.read(tmp_path, REQUEST)
+    for name in ("request", "updates", "episodes", "rounds", "best_return", "curve"):
         assert getattr(found, name) == getattr(some(best), name)
     assert found.tensors.keys() == some().tensors.keys()
     for name, value in some().tensors.items():
         assert torch.equal(found.tensors[name], value) and found.tensors[name].dtype == value.dtype
-    assert [file.name for file in tmp_path.iterdir()] == [FILE]
+    assert [file.name for file in tmp_path.iterdir()] == [SNAPSHOT_FILE]
 
 
 def test_the_last_writing_counts(tmp_path):
     some(1.0).write(tmp_path)
     some(2.0).write(tmp_path)
-    assert Unfinished.found(tmp_path, ASKED).best_return == 2.0
+    assert TrainingSnapshot.read(tmp_path, REQUEST).best_return == 2.0
 
 
 @pytest.mark.parametrize("where", ["", "nowhere"])
 def test_where_there_is_none_none_is_found(tmp_path, where):
-    assert Unfinished.found(tmp_path / where, ASKED) is None
+    assert TrainingSnapshot.read(tmp_path / where, REQUEST) is None
 
 
 @pytest.mark.parametrize(
@@ -60,24 +60,23 @@ def test_where_there_is_none_none_is_found(tmp_path, where):
         ({"batch": 5}, "with batch 4, now 5"),
         ({"learning_rate": 1e-3}, "with learning rate 0.0003, now 0.001"),
         ({"data": "abc"}, "with data None, now abc"),
-        ({"model": {**ASKED["model"], "init": "fixed"}}, "with model .*'init': None.*, now .*'init': 'fixed'"),
+        ({"model": {**REQUEST["model"], "init": "fixed"}}, "with model .*'init': None.*, now .*'init': 'fixed'"),
     ],
 )
 def test_one_that_was_asked_for_something_else_is_refused(tmp_path, change, words):
     some().write(tmp_path)
-    with pytest.raises(
-        BadInput, match=f"holds an unfinished training {words}.*: ask for the same .* or remove .*{FILE}"
-    ):
-        Unfinished.found(tmp_path, ASKED | change)
+    with pytest.raises(BadInput, match=f"{words}.*remove .*{SNAPSHOT_FILE}"):
+        TrainingSnapshot.read(tmp_path, REQUEST | change)
 
 
 def without(text: dict, name: str) -> dict:
     return {key: value for key, value in text.items() if key != name}
 
 
-def said() -> dict:
-    made = vars(some())
-    return {**without(without(made, "tensors"), "curve"), "curve": [vars(moment) for moment in CURVE]}
+def stored() -> dict:
+    """The metadata of the file of a snapshot."""
+    counts = {name: getattr(some(), name) for name in ("updates", "episodes", "rounds", "best_return")}
+    return {"asked": REQUEST, **counts, "curve": [vars(point) for point in CURVE]}
 
 
 SPOILT = {
@@ -89,12 +88,12 @@ SPOILT = {
     "weights alone": lambda path: save_file(load_file(path), path),
     "no JSON": lambda path: save_file(load_file(path), path, {"unfinished": "{"}),
     "a list": lambda path: save_file(load_file(path), path, {"unfinished": "[]"}),
-    "no curve": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(said(), "curve"))}),
-    "no rounds": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(said(), "rounds"))}),
-    "more": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps({**said(), "more": 1})}),
+    "no curve": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(stored(), "curve"))}),
+    "no rounds": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps(without(stored(), "rounds"))}),
+    "more": lambda path: save_file(load_file(path), path, {"unfinished": json.dumps({**stored(), "more": 1})}),
 } | {
     f"{name} {value}": lambda path, name=name, value=value: save_file(
-        load_file(path), path, {"unfinished": json.dumps({**said(), name: value})}
+        load_file(path), path, {"unfinished": json.dumps({**stored(), name: value})}
     )
     for name, value in (("updates", -5), ("updates", "7"), ("updates", 10**9), ("rounds", -1), ("best_return", "high"))
 }
@@ -103,10 +102,10 @@ SPOILT = {
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_file_that_is_none_is_refused_in_one_sentence(tmp_path, how):
     some().write(tmp_path)
-    SPOILT[how](tmp_path / FILE)
+    SPOILT[how](tmp_path / SNAPSHOT_FILE)
     with pytest.raises(BadInput) as raised:
-        Unfinished.found(tmp_path, ASKED)
-    assert str(raised.value) == f"{tmp_path / FILE} is no unfinished training: remove it to begin anew"
+        TrainingSnapshot.read(tmp_path, REQUEST)
+    assert str(tmp_path / SNAPSHOT_FILE) in str(raised.value) and "\n" not in str(raised.value)
 
 
 def test_where_nothing_can_be_written_that_is_said(tmp_path):

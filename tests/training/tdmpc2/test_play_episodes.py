@@ -7,7 +7,7 @@ import torch
 from tests.models.tdmpc2.by_hand import random_network
 from tests.training.tdmpc2.test_online import Wider, swingup
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
-from wmel.training.tdmpc2.online import played
+from wmel.training.tdmpc2.online import play_episodes
 
 LENGTH = 9
 SEEDS = np.array([3, 11, 40])
@@ -19,7 +19,7 @@ def networks(low: float = -1.0, high: float = 1.0) -> TDMPC2WithDecoder:
 
 
 def test_episodes_are_whole():
-    made = played(swingup(LENGTH), networks(), SEEDS)
+    made = play_episodes(swingup(LENGTH), networks(), SEEDS)
     assert made.observations.shape == (3, LENGTH + 1, 5)
     assert made.actions.shape == (3, LENGTH, 1) and made.rewards.shape == (3, LENGTH)
     np.testing.assert_allclose(made.returns, [row.sum() for row in made.rewards])
@@ -27,7 +27,7 @@ def test_episodes_are_whole():
 
 def test_each_is_played_by_the_mean_action_of_its_own_observations():
     world, agent = swingup(LENGTH), networks().agent
-    made = played(world, networks(), SEEDS)
+    made = play_episodes(world, networks(), SEEDS)
     for row, seed in enumerate(SEEDS):
         states = world.reset(np.array([seed]))
         for step in range(LENGTH):
@@ -42,19 +42,19 @@ def test_each_is_played_by_the_mean_action_of_its_own_observations():
 
 
 def test_actions_are_in_the_units_of_the_environment():
-    wide = played(Wider(swingup(LENGTH)), networks(0.0, 10.0), SEEDS)
-    plain = played(swingup(LENGTH), networks(), SEEDS)
+    wide = play_episodes(Wider(swingup(LENGTH)), networks(0.0, 10.0), SEEDS)
+    plain = play_episodes(swingup(LENGTH), networks(), SEEDS)
     np.testing.assert_allclose(wide.actions / 5 - 1, plain.actions, atol=1e-3)
     np.testing.assert_allclose(wide.returns, plain.returns, rtol=1e-3)
 
 
 def test_nothing_is_left_to_chance():
-    one, same = (played(swingup(LENGTH), networks(), SEEDS) for _ in range(2))
+    one, same = (play_episodes(swingup(LENGTH), networks(), SEEDS) for _ in range(2))
     assert np.array_equal(one.observations, same.observations) and np.array_equal(one.actions, same.actions)
-    other = played(swingup(LENGTH), networks(), SEEDS + 1)
+    other = play_episodes(swingup(LENGTH), networks(), SEEDS + 1)
     assert not np.array_equal(one.observations[:, 0], other.observations[:, 0])
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_any_number_of_episodes_is_played(count):
-    assert len(played(swingup(LENGTH), networks(), SEEDS[:count]).returns) == count
+    assert len(play_episodes(swingup(LENGTH), networks(), SEEDS[:count]).returns) == count
