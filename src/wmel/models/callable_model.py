@@ -74,7 +74,8 @@ def build_user_model(name: str, **settings: Any) -> Any:
 def adapt_model(thing: Any) -> tuple[Interface, Any]:
     """The interface of a model, and the model. A class, or a function of settings alone, builds the model.
 
-    Any other function becomes a batched model. An object with both interfaces counts as batched. Raises BadInput for an object with neither.
+    Any other function becomes a batched model. An object with both interfaces counts as batched. Raises BadInput for
+    an object with neither.
     """
     thing = _build_default(thing) if _builds_model(thing) else thing
     missing: dict[Interface, list[str]] = {
