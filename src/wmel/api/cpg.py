@@ -34,7 +34,7 @@ def cpg(
     planner: o.Planner = "random-shooting",
     anytime: o.Anytime = False,
     max_episodes: Annotated[
-        int | None, o.Option(f"The most pairs of an --anytime run.  [default: {MOST_PAIRS}]", "whole")
+        int | None, o.Option(f"The most pairs of an --anytime run.  [default: {MOST_PAIRS}]", "whole", at_least=1)
     ] = None,
     paper: o.Paper = False,
     **options: Unpack[o.EpisodeOptions],

@@ -18,7 +18,7 @@ from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
-from wmel.errors import BadInput, is_number
+from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, write_steps
@@ -79,11 +79,9 @@ def run_episodes(
 
 def task_data(given: Given, environment: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """What is attempted, as entries of a study."""
-    perturb_prob, criterion = options["perturb_prob"], options["criterion"]
-    if perturb_prob is not None and (not is_number(perturb_prob) or not 0 <= perturb_prob <= 1):
-        raise BadInput(f"the probability of a perturbation must lie in [0, 1], got {perturb_prob!r}")
+    criterion = options["criterion"]
     judged = {"criterion": str(criterion) if isinstance(criterion, Criterion) else criterion, "stop": options["stop"]}
-    struck = perturbation_entry(given, options["perturbation"], perturb_prob, options["perturb_step"])
+    struck = perturbation_entry(given, options["perturbation"], options["perturb_prob"], options["perturb_step"])
     return {
         "episodes": EPISODES if options["episodes"] is None else options["episodes"],
         "seeds": seeds_of(options["seeds"]),

@@ -24,6 +24,8 @@ class Option:
     is_argument: bool = False
     metavar: str | None = None
     names: tuple[str, ...] = ()  # kinds of parts whose names a shell completes it with
+    at_least: float | None = None  # of a number
+    at_most: float | None = None
 
     def __repr__(self) -> str:
         return repr(self.help)  # in the signature of a verb
@@ -198,7 +200,12 @@ class TaskOptions(TypedDict, total=False):
     ]
     perturb_prob: Annotated[
         float | None,
-        Option("Share of episodes that meet the perturbation.  [default: all, where one is named]", "number"),
+        Option(
+            "Share of episodes that meet the perturbation.  [default: all, where one is named]",
+            "number",
+            at_least=0,
+            at_most=1,
+        ),
     ]
     perturb_step: Annotated[
         int | None,

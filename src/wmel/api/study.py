@@ -43,7 +43,7 @@ def study(
     *,
     dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
     only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
-    limit: Annotated[int | None, o.Option("The first so many cells.", "whole")] = None,
+    limit: Annotated[int | None, o.Option("Run only this many cells, the first ones.", "whole", at_least=1)] = None,
     anytime: o.Anytime = False,
     **options: Unpack[o.StudyOptions],
 ) -> Result:

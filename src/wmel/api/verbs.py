@@ -4,19 +4,19 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
-from wmel.errors import BadInput, shorten_values, suggest_name
+from wmel.errors import BadInput, is_number, shorten_values, suggest_name
+from wmel.settings import Meaning, Setting
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
     "path": ("a path", (str, Path)),
-    "number": ("a number", Real),
     "flag": ("true or false", bool),
     "text": ("text", str),
 }
+NUMBERS = {"whole": int, "number": float}
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
@@ -131,13 +131,22 @@ def _convert(parameter: inspect.Parameter, value: Any) -> Any:
         return value
     if option.kind in ("wholes", "numbers"):
         kind = int if option.kind == "wholes" else float
-        return _split_numbers(value, kind, parameter.name) if isinstance(value, str) else value
+        listed = [value] if is_number(value) else value
+        return _split_numbers(listed, kind, parameter.name) if isinstance(listed, str) else listed
+    if option.kind in NUMBERS:
+        return _parse_number(option, value, parameter.name)
     if parameter.annotation.__origin__ is Any:
         return value  # the verb judges it
     word, types = ACCEPTED.get(option.kind, ("", object))
-    if not isinstance(value, types) or (isinstance(value, bool) and option.kind == "number"):
+    if not isinstance(value, types):
         raise BadInput(f"{parameter.name} takes {word}, got {value!r}")
     return value
+
+
+def _parse_number(option: Option, value: Any, name: str) -> Any:
+    """A number, or the text of one as the command line takes it."""
+    declared = Setting(name, NUMBERS[option.kind], None, Meaning(at_least=option.at_least, at_most=option.at_most))
+    return declared.parse(value) if isinstance(value, str) else declared.check(value)
 
 
 def _split_numbers(text: str, kind: type, name: str) -> list[Any]:

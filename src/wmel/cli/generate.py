@@ -18,8 +18,8 @@ from wmel.parts import Setting
 
 KINDS = {
     "text": str,
-    "whole": int,
-    "number": float,
+    "whole": str,
+    "number": str,
     "flag": bool,
     "path": Path,
     "texts": list[str],
@@ -96,8 +96,6 @@ def _option_parameter(name: str, option: Option, default: Any) -> inspect.Parame
         how["metavar"] = option.metavar
     elif option.kind in ("whole", "number"):
         how["metavar"] = "<int>" if option.kind == "whole" else "<float>"
-    if option.kind in ("whole", "number"):
-        how["parser"] = _whole if option.kind == "whole" else _number
     if option.is_argument:
         info = typer.Argument(**how)
     elif option.kind == "flag" and default is True:
@@ -155,17 +153,3 @@ def _kind_word(setting: Setting) -> str:
 
 def _plain(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-
-
-def _whole(text: Any) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number") from None
-
-
-def _number(text: Any) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number") from None

@@ -82,6 +82,8 @@ def main() -> None:
         code = _fail(str(error), 2, error, debug=debug)
     except typer.TyperException as error:
         code = _fail(_words_of(error, typed), error.exit_code, error, debug=debug)
+    except MemoryError as error:
+        code = _fail(f"not enough memory: {error}", 2, error, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         code = INTERRUPTED

@@ -64,7 +64,7 @@ def run_episodes(
     criterion = criterion or environment.default_criterion
     stop = stop_rule(criterion, stop)
     if disturbance is not None:
-        disturbance.perturbation.check(environment)
+        disturbance.check(environment, steps)
     require_whole(timed_decisions, "the number of timed decisions", at_least=0)
     rules = Rules(environment, policy, criterion, stop, steps, disturbance)
     sample, tables, begin = DecisionSample(timed_decisions), [], perf_counter()

@@ -76,5 +76,11 @@ class Disturbance:
             require_whole(self.step, "the step of a perturbation", at_least=0)
         require(0 <= self.probability <= 1, "the probability of a perturbation must lie in [0, 1]", self.probability)
 
+    def check(self, environment: Environment, steps: int) -> None:
+        """Raises BadInput if it does not fit the environment, or begins after the last of the steps of an episode."""
+        self.perturbation.check(environment)
+        if self.step is not None:
+            require(self.step < steps, f"the step of a perturbation must lie in an episode of {steps} steps", self.step)
+
 
 __getattr__ = old_names(__name__)

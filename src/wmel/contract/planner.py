@@ -9,10 +9,11 @@ from wmel.contract.environment import Space
 from wmel.parts import Meaning
 from wmel.randomness import Streams
 from wmel.renamed import old_names
+from wmel.settings import MAX_COUNT
 
-PlanHorizon = Annotated[int, Meaning("planning horizon in steps", at_least=1)]
-Candidates = Annotated[int, Meaning("action sequences sampled per iteration", at_least=1)]
-Iterations = Annotated[int, Meaning("times the distribution is sampled and refitted", at_least=1)]
+PlanHorizon = Annotated[int, Meaning("planning horizon in steps", at_least=1, cap=MAX_COUNT)]
+Candidates = Annotated[int, Meaning("action sequences sampled per iteration", at_least=1, cap=MAX_COUNT)]
+Iterations = Annotated[int, Meaning("times the distribution is sampled and refitted", at_least=1, cap=MAX_COUNT)]
 Smoothing = Annotated[float, Meaning("share of the old distribution kept in each fit", at_least=0, at_most=1)]
 KnotCount = Annotated[
     int | None, Meaning("steps at which actions are sampled, with interpolation between (Box); none: all", at_least=1)

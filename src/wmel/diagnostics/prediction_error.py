@@ -19,6 +19,7 @@ from wmel.models.imagine import decode_trajectory, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 from wmel.policies.mixture import exploration, mixture_label, policy_shares, uses_model_policy
+from wmel.settings import MAX_COUNT
 from wmel.stats.means import t_quantile
 
 
@@ -27,8 +28,8 @@ from wmel.stats.means import t_quantile
 class PredictionErrorDiagnostic:
     """Open-loop error of the observation after 1, 2, ... steps, from states that a policy visits."""
 
-    steps: int = setting(15, "steps ahead to predict", at_least=1)
-    states: int = setting(64, "states to predict from", at_least=2)
+    steps: int = setting(15, "steps ahead to predict", at_least=1, cap=MAX_COUNT)
+    states: int = setting(64, "states to predict from", at_least=2, cap=MAX_COUNT)
     source: str | list | dict = setting("random", "policy, or mixture, that visits the states and takes the actions")
     epsilon: float = setting(0.0, "share of its actions replaced by random ones", at_least=0, at_most=1)
     episode_steps: int = setting(200, "steps of its episodes, at most the environment's", at_least=1)

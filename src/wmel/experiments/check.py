@@ -10,6 +10,7 @@ import numpy as np
 from wmel.closed_loop.run import episode_seeds
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
 from wmel.contract.criterion import Criterion, stop_rule
+from wmel.contract.perturbation import Disturbance
 from wmel.control_suite import WITH_LEVELS
 from wmel.errors import BadInput, WmelError, describe_error, locate_error
 from wmel.experiments.build import (
@@ -129,7 +130,8 @@ def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_
     stop_rule(criterion, task.stop)
     perturbation = build_perturbation(task.perturbation, paths)
     if perturbation is not None:
-        perturbation.check(world)
+        steps = world.spec.max_steps if task.horizon is None else task.horizon
+        Disturbance(perturbation, task.probability, task.step).check(world, steps)
     task_data = json.dumps(cell.as_data()["task"], sort_keys=True)
     if task_data not in checked.tasks:
         _in_some_start(cell, lambda seeds: try_environment(world, perturbation, criterion, seeds))

@@ -11,8 +11,9 @@ from wmel.errors import BadInput
 from wmel.parts import Meaning, check_settings, refuse_unknown_settings, setting
 from wmel.perturbations.window import NoEffect
 from wmel.randomness import Streams
+from wmel.settings import MAX_COUNT
 
-HoldSteps = Annotated[int, Meaning("steps for which the action is held", at_least=0)]
+HoldSteps = Annotated[int, Meaning("steps for which the action is held", at_least=0, cap=MAX_COUNT)]
 
 
 @refuse_unknown_settings
@@ -20,7 +21,7 @@ HoldSteps = Annotated[int, Meaning("steps for which the action is held", at_leas
 class DropNextActions(NoEffect):
     """Removes the next k actions from the current plan. No time passes. If none is left, the policy decides again."""
 
-    k: int = setting(1, "planned actions that are dropped", at_least=0)
+    k: int = setting(1, "planned actions that are dropped", at_least=0, cap=MAX_COUNT)
 
     def __post_init__(self):
         check_settings(self)
@@ -41,7 +42,7 @@ class DropNextActions(NoEffect):
 class HoldNextActions(NoEffect):
     """Replaces the next k actions of the current plan by the idle or the last action. Time passes, unlike in a drop."""
 
-    k: int = setting(1, "steps for which the action is held", at_least=0)
+    k: int = setting(1, "steps for which the action is held", at_least=0, cap=MAX_COUNT)
     hold: Literal["idle", "last"] = setting("idle", "the action that is held")
 
     def __post_init__(self):
@@ -79,7 +80,7 @@ def hold_last(k: HoldSteps = 1) -> HoldNextActions:
 class ActionDelay(NoEffect):
     """Delays every action by `steps`. The idle action is executed until the first one arrives."""
 
-    steps: int = setting(1, "steps by which actions are delayed", at_least=0)
+    steps: int = setting(1, "steps by which actions are delayed", at_least=0, cap=MAX_COUNT)
     window: int | None = setting(None, "steps it lasts; none: to the end of the episode", at_least=1)
 
     def __post_init__(self):

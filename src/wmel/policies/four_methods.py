@@ -13,9 +13,9 @@ from wmel.contract.environment import EnvironmentSpec
 from wmel.contract.objective import ClosestApproach
 from wmel.contract.planner import CandidateCosts, Planner, PlanningProblem
 from wmel.contract.policy import Decision, Percept, StatelessPolicy
-from wmel.errors import BadInput, BadModel, require_whole
+from wmel.errors import BadInput, BadModel
 from wmel.models.imagine import reduce_costs
-from wmel.policies.model_predictive import build_decision, make_plan
+from wmel.policies.model_predictive import build_decision, check_execute, make_plan
 from wmel.randomness import Streams
 
 
@@ -45,8 +45,7 @@ class FourMethodsPolicy(StatelessPolicy):
     parts: Mapping[str, Any] = field(default_factory=dict)  # `planner` as {name, **settings}
 
     def __post_init__(self):
-        if self.execute is not None:
-            require_whole(self.execute, "execute")
+        check_execute(self.execute, self.planner)
         if self.planner.warm_start:
             raise BadInput("a warm start needs a batched model: an object with the four methods has none")
 

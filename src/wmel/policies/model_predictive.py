@@ -41,6 +41,15 @@ def make_plan(planner: Planner, problem: PlanningProblem, previous: Remainder | 
     return plan
 
 
+def check_execute(execute: int | None, planner: Planner) -> None:
+    """Raises BadInput unless a plan has as many actions as are executed."""
+    if execute is not None:
+        require_whole(execute, "execute")
+        require(
+            execute <= planner.plan_horizon, f"execute must be at most plan_horizon, {planner.plan_horizon}", execute
+        )
+
+
 def build_decision(
     planner: Planner, plan: Plan, *, horizon: int, execute: int | None, memory: dict[str, Array] | None = None
 ) -> Decision:
@@ -70,8 +79,7 @@ class ModelPredictive:
     parts: Mapping[str, Any] = field(default_factory=dict)  # `planner` and `objective` as {name, **settings}
 
     def __post_init__(self):
-        if self.execute is not None:
-            require_whole(self.execute, "execute")
+        check_execute(self.execute, self.planner)
         if isinstance(self.objective, ModelReward) and not implements(self.model, HasReward):
             raise BadInput(f"{self.model.spec.name} predicts no reward, which the objective model-reward requires")
         if self.planner.warm_start and self.execute is None:

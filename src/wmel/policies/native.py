@@ -17,6 +17,7 @@ from wmel.parts import Meaning
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.randomness import Streams
+from wmel.settings import MAX_COUNT
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,14 @@ def native(
     environment: Environment,
     model: Any = None,
     *,
-    plan_horizon: Annotated[int, Meaning("steps a plan looks ahead (tdmpc2)", at_least=1)] = 3,
-    iterations: Annotated[int | None, Meaning("times it samples; none: 6, or 8 for wide actions", at_least=1)] = None,
-    candidates: Annotated[int, Meaning("action sequences per iteration (tdmpc2)", at_least=1)] = 512,
-    from_policy: Annotated[int, Meaning("how many of them the model's policy proposes", at_least=0)] = 24,
+    plan_horizon: Annotated[int, Meaning("steps a plan looks ahead (tdmpc2)", at_least=1, cap=MAX_COUNT)] = 3,
+    iterations: Annotated[
+        int | None, Meaning("times it samples; none: 6, or 8 for wide actions", at_least=1, cap=MAX_COUNT)
+    ] = None,
+    candidates: Annotated[int, Meaning("action sequences per iteration (tdmpc2)", at_least=1, cap=MAX_COUNT)] = 512,
+    from_policy: Annotated[
+        int, Meaning("how many of them the model's policy proposes", at_least=0, cap=MAX_COUNT)
+    ] = 24,
     elites: Annotated[int, Meaning("best sequences it refits to (tdmpc2)", at_least=1)] = 64,
     temperature: Annotated[float, Meaning("how much more better elites count (tdmpc2)", at_least=0)] = 0.5,
 ) -> Native | LatentMPPI:

@@ -27,6 +27,7 @@ ALL, STORED = "all", "stored"  # values of `collect`: every transition of the en
 COLLECTION = {"transitions": 2000, "epsilon": 0.0, "episode_steps": 200}
 TRANSITIONS_OF_STORED = 20_000
 FORECAST_TRANSITIONS, FORECAST_EPOCHS = 400, 4  # of the short training that a forecast extrapolates
+MAX_TRANSITIONS = 100_000_000
 FIT = ("epochs", "batch", "learning_rate", "decay", "held_out", "patience", "seed", "threads")
 
 
@@ -38,7 +39,9 @@ class FittedTrainer(ABC):
         None, "policy that collects data, or a mixture such as 3*random+cem; none: random, on grids all transitions"
     )
     data: str | None = setting(None, "folder of stored episodes to learn from, instead of collecting")
-    transitions: int | None = setting(None, "transitions to learn from; none: 2000, of stored data 20000", at_least=2)
+    transitions: int | None = setting(
+        None, "transitions to learn from; none: 2000, of stored data 20000", at_least=2, cap=MAX_TRANSITIONS
+    )
     epsilon: float | None = setting(None, "share of actions replaced by random ones; none: 0", at_least=0, at_most=1)
     episode_steps: int | None = setting(None, "length of the collected episodes, in steps; none: 200", at_least=1)
     epochs: int | None = setting(None, "passes over the data; none: 200, latent-mlp 80, on grids 800", at_least=1)

@@ -7,6 +7,7 @@ from wmel.contract.environment import Box, Environment
 from wmel.diagnostics.esnr.diagnostic import EPISODE_STEPS, EsnrDiagnostic
 from wmel.errors import BadInput
 from wmel.parts import check_settings, refuse_unknown_settings, setting
+from wmel.settings import MAX_COUNT
 
 
 @refuse_unknown_settings
@@ -15,9 +16,9 @@ class AlignmentDiagnostic:
     """The directions of policy gradients, which `esnr` reads together with their ratios."""
 
     methods: tuple[str, ...] | None = setting(None, "estimators; none: fog,zog,cem")
-    states: int = setting(64, "states at which the models are read", at_least=1)
-    samples: int = setting(32, "gradients per state", at_least=2)
-    plan_horizon: int = setting(15, "steps a sequence looks ahead", at_least=1)
+    states: int = setting(64, "states at which the models are read", at_least=1, cap=MAX_COUNT)
+    samples: int = setting(32, "gradients per state", at_least=2, cap=MAX_COUNT)
+    plan_horizon: int = setting(15, "steps a sequence looks ahead", at_least=1, cap=MAX_COUNT)
     sigma: float = setting(0.5, "standard deviation of the actions, in halves of their range", above=0)
     source: str | list | dict = setting(
         "random", "policy, or mixture, that visits the states; prior and native are a model's own"

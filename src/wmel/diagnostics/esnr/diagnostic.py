@@ -20,6 +20,7 @@ from wmel.models.callable_model import adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import refuse_unknown_settings, setting
 from wmel.policies.mixture import PolicyShare, exploration, policy_shares, uses_model_policy
+from wmel.settings import MAX_COUNT
 
 EPISODE_STEPS = 200
 CHECKED_STATES, CHECKED_STEPS = 2, 2  # of the small reading by which a model is checked
@@ -42,7 +43,7 @@ class EsnrDiagnostic(EsnrSettings):
         None, "weight of a step relative to the step before; none: that of the objective", above=0, at_most=1
     )
     methods: tuple[str, ...] | None = setting(None, "estimators; none: fog,zog,cem, for finite actions zog,cem")
-    states: int = setting(64, "states at which the models are read", at_least=1)
+    states: int = setting(64, "states at which the models are read", at_least=1, cap=MAX_COUNT)
     source: str | list | dict = setting(
         "random", "policy, or mixture, that visits the states; prior and native are a model's own"
     )

@@ -12,12 +12,12 @@ from wmel.contract.environment import Box, Finite, Space
 from wmel.errors import BadInput, require
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
 from wmel.randomness import Streams, normals
+from wmel.settings import MAX_COUNT
 
 Credit = Literal["reward_to_go", "full_return", "paper"]
 Baseline = Literal["leave_one_out", "none", "value"]
 Actions = Literal["clamped", "gaussian", "tanh"]
 MIN_SAMPLES = 4  # the bias correction of the ratio divides by S - 3
-MAX_COUNT = 1_000_000
 MAX_NUMBERS = 1 << 28  # sampled for one observation
 ZOG_ONLY = ("credit", "baseline")
 CEM_ONLY = ("population", "elites", "temperature", "normalize_returns", "raw_elite_mean")
