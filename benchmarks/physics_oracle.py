@@ -1,4 +1,4 @@
-"""A plan on the true dynamics: against the way of the wmel 0.18 repository, state by state, and against bare `mujoco.rollout`."""
+"""A plan on the true dynamics, against the wmel 0.18 repository, state by state, and bare `mujoco.rollout`."""
 
 # pyright: reportAttributeAccessIssue=false
 
@@ -29,7 +29,7 @@ STEPS = CANDIDATES * HORIZON
 
 
 class PerState:
-    """The oracle of the wmel 0.18 repository, at its leanest: one dm_control environment, brought to each state and stepped once."""
+    """The oracle of the wmel 0.18 repository: one dm_control environment, set to each state and stepped once."""
 
     def __init__(self, domain: str, task: str):
         self.environment = suite.load(domain, task, task_kwargs={"random": 0})

@@ -1,6 +1,6 @@
 """The toy environments give the figures of the wmel 0.18 repository, at a stated error probability.
 
-Reference: the code of the wmel 0.18 repository at 1,500 episodes (horizon 10) and 1,000 (others), deviations as measured
+Reference: the code of that repository at 1,500 episodes (horizon 10) and 1,000 (others), deviations as measured
 there. Ours: 500 episodes per horizon. 14 comparisons share an error probability of 1% (Bonferroni): a correct
 implementation fails here with probability at most .01, and since the seeds are fixed it either does or does not.
 """
@@ -129,7 +129,7 @@ def test_the_baselines_of_the_maze_are_the_published_ones(policy, rate):
 
 
 def test_greedy_walks_the_two_rooms_with_one_move_lost_to_the_wall_beside_the_door():
-    """11 steps are the shortest path; walking x first it bumps once. The 12.5 of the wmel 0.18 repository are perturbed."""
+    """11 steps are the shortest path; walking x first it bumps once. The published 12.5 are perturbed."""
     table = baseline("two_room_toy", "greedy", episodes=50, horizon=60)
     assert table["success"].all() and (table["steps"] == 12).all()
 
