@@ -1,10 +1,11 @@
 """The report of a comparison: the answer, each gap, the arms, where states were visited, and further numbers."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from wmel.reports.answers import PAPER, JudgedGap, answer_of_gaps, place_of
 from wmel.reports.arms import arms_table, coverage_section
-from wmel.reports.document import Document, Figure, ListItem, Points, Section, Text, figure_of
+from wmel.reports.document import Document, Figure, ListItem, Points, Section, Text, draw_figure
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.words import bounds, describe_setting, number, stamp_words
@@ -25,7 +26,9 @@ def gap_document(record: CPGRecord) -> Document:
     numbers = [Section(gap.model, [Points.of(list(_numbers(gap.entry)))]) for gap in gaps]
     sections = [
         Section("Gaps", [Points(points)] if len(points) > 1 else []),
-        Section("Arms", [arms, Figure("arms", "Success of each arm", figure_of("figures:arms_figure", record))]),
+        Section(
+            "Arms", [arms, Figure("arms", "Success of each arm", partial(draw_figure, "figures:arms_figure", record))]
+        ),
         coverage_section(record.coverage),
         *numbers,
     ]

@@ -1,14 +1,14 @@
 """The report of a study: one sentence that reconciles its gaps, each gap in words, curves, arms, what is missing."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
 from wmel.contract.labels import label_text
 from wmel.reports.answers import DIRECTIONS, EQUALITIES, PAPER
 from wmel.reports.arms import arms_table, coverage_table
-from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, figure_of, text_of
+from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.study_curves import study_curves
@@ -29,16 +29,18 @@ def study_document(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> 
     points = Points([ListItem(gap_sentence(gap, shared_limits), gap.name, gap.entry.verdict) for gap in gaps])
     sentences = Section("Each gap in words", [points], is_folded=len(gaps) > FEW, is_detail=len(gaps) > 1)
     title = "Every gap with its interval"
-    forest = Figure("forest-0", title, figure_of("figures:forest", record), _legend(record))
+    forest = Figure("forest-0", title, partial(draw_figure, "figures:forest", record), _legend(record))
     plotted = Section(title, [forest] if gaps else [], is_detail=True)
     tables, apart = readings_tables(record.readings), differences_tables(readings)
     swept = [f"{one.label}: {one.where}" for one in study_curves(record)]
     read = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
     sections = [
         Section("Gaps", [plotted, summary_table(record), *map(Text, shared_limits), sentences]),
-        Section("Readings", [*tables, *_figures("reading", read, figure_of("figures:reading_figures", record))]),
+        Section(
+            "Readings", [*tables, *_figures("reading", read, partial(draw_figure, "figures:reading_figures", record))]
+        ),
         Section("Differences between models", apart, is_detail=True),
-        Section("Curves", _figures("curve", swept, figure_of("figures:curves", record))),
+        Section("Curves", _figures("curve", swept, partial(draw_figure, "figures:curves", record))),
         Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=bool(gaps)),
         Section("Arms without an oracle", list(map(_comparison, record.uncompared))),
         Section("Missing cells", [missing_table(record)]),
