@@ -10,7 +10,7 @@ from wmel.stats.exact import (
     GAP_LEVEL,
     MAX_EXACT,
     IndependentArms,
-    Pairs,
+    PairedArms,
     critical_score,
     difference_p,
     exact_interval,
@@ -30,7 +30,7 @@ UNEQUAL = [(73, 19), (150, 30), (380, 5), (5, 400), (10, 150), (60, 59)]
 
 def outcomes_of(arms, first_rate, second_rate):
     """Probabilities of all outcomes [first, second]; the rates of pairs are those of the discordant ones."""
-    if isinstance(arms, Pairs):
+    if isinstance(arms, PairedArms):
         likely, mass = discordant_outcomes(arms.n, first_rate, second_rate), np.zeros((arms.n + 1, arms.n + 1))
         mass[np.ix_(likely.first, likely.second)] = likely.mass
         return mass
@@ -72,7 +72,7 @@ def equivalence_claims(arms):
 
 
 def both_kinds(n):
-    return IndependentArms(n, n), Pairs(n)
+    return IndependentArms(n, n), PairedArms(n)
 
 
 @pytest.mark.parametrize("n", AUDITED)
@@ -100,7 +100,7 @@ def test_arms_of_unequal_size_show_a_false_gap_at_most_as_often(sizes):
 @pytest.mark.parametrize("n", [10, 16])
 def test_an_interval_covers_at_least_as_often_as_it_says(n):
     """By the intervals of all outcomes, not by the test behind them."""
-    arms = Pairs(n)
+    arms = PairedArms(n)
     first, second, fits = all_counts(arms)
     intervals = {(b, c): exact_interval(arms, int(b), int(c)) for b, c in zip(first[fits], second[fits], strict=True)}
     low, high = np.full(fits.shape, 2.0), np.full(fits.shape, -2.0)
@@ -113,7 +113,7 @@ def test_an_interval_covers_at_least_as_often_as_it_says(n):
 
 
 small = st.integers(1, 9)
-sizes = st.one_of(small.map(Pairs), st.builds(IndependentArms, small, small))
+sizes = st.one_of(small.map(PairedArms), st.builds(IndependentArms, small, small))
 differences = st.sampled_from([-0.4, -0.1, 0.0, 0.05, 0.1, 0.7])
 
 
@@ -161,7 +161,7 @@ def test_swapping_the_arms_mirrors_the_interval(case):
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
 
-@pytest.mark.parametrize("arms", [Pairs(12), IndependentArms(9, 14), IndependentArms(40, 5)])
+@pytest.mark.parametrize("arms", [PairedArms(12), IndependentArms(9, 14), IndependentArms(40, 5)])
 @pytest.mark.parametrize("difference", [-0.5, -0.1, 0.0, 0.1, 0.3])
 def test_the_score_rises_with_the_first_count_and_falls_with_the_second(arms, difference):
     """What makes rates exactly `difference` apart the worst case of all that are at most so far apart."""
@@ -173,21 +173,21 @@ def test_the_score_rises_with_the_first_count_and_falls_with_the_second(arms, di
 
 @pytest.mark.parametrize("n", [4, 5, 10, 21, 50])
 def test_four_pairs_on_one_side_show_nothing(n):
-    assert difference_p(Pairs(n), 4, 0) >= mcnemar_mid_p(4, 0) == 0.0625
-    assert exact_interval(Pairs(n), 4, 0).low <= 0
+    assert difference_p(PairedArms(n), 4, 0) >= mcnemar_mid_p(4, 0) == 0.0625
+    assert exact_interval(PairedArms(n), 4, 0).low <= 0
 
 
 def test_one_failure_in_ten_beside_many_successes_shows_nothing():
     assert exact_interval(IndependentArms(150, 10), 150, 9).low <= 0
 
 
-@pytest.mark.parametrize(("arms", "counts"), [(IndependentArms(60, 60), (60, 60)), (Pairs(60), (0, 0))])
+@pytest.mark.parametrize(("arms", "counts"), [(IndependentArms(60, 60), (60, 60)), (PairedArms(60), (0, 0))])
 def test_sixty_successes_each_are_equivalent(arms, counts):
     near = exact_interval(arms, *counts, 0.9)
     assert near.low > -DELTA and near.high < DELTA
 
 
-@pytest.mark.parametrize("arms", [Pairs(40), IndependentArms(25, 40)])
+@pytest.mark.parametrize("arms", [PairedArms(40), IndependentArms(25, 40)])
 def test_a_critical_score_is_where_the_p_value_falls_to_the_level(arms):
     first, second, fits = all_counts(arms)
     for difference, level in ((0.0, 0.025), (0.0, 0.003), (-0.1, 0.05)):

@@ -75,7 +75,7 @@ class IndependentArms:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairedArms:
     """Two arms on the same seeds. The counts are the pairs that one arm alone solves."""
 
     n: int
@@ -85,7 +85,7 @@ class Pairs:
         return self.n
 
     @property
-    def swapped(self) -> "Pairs":
+    def swapped(self) -> "PairedArms":
         return self
 
     @cached_property
@@ -126,7 +126,7 @@ class Pairs:
         return (first * reached).sum(axis=1)
 
 
-TwoArms = IndependentArms | Pairs
+TwoArms = IndependentArms | PairedArms
 
 
 def is_small(arms: TwoArms) -> bool:
