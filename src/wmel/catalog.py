@@ -1,13 +1,15 @@
 """The catalogue: one line for every built-in part, the presets of published runs, and functions that build parts."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart, suggest_name, with_article
+from wmel.kinds import kind_of, refuse_definition
 from wmel.parts import Part, Registry, import_object, name_and_settings
 from wmel.perturbation_text import build_perturbation, perturbation_as_data
-from wmel.settings import has_parameter
+from wmel.settings import builds_part, has_parameter
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     # the CPG paper: one fixed start, plans of 15 steps, 50 random sequences or CEM with 3 x 24, its verdict rule first
@@ -230,7 +232,11 @@ def check_policy(name: str) -> None:
 
 
 def is_planner(name: str) -> bool:
-    """Whether a name is that of a planner. An imported object is a planner if it has `plan` and no `act`."""
+    """Whether a name is that of a planner.
+
+    An imported class is a planner if it has `plan` and no `act`, a function if it builds its part from settings alone:
+    the function of a policy requires the environment.
+    """
     if POLICIES.has(name):
         return False
     if PLANNERS.has(name):
@@ -238,6 +244,8 @@ def is_planner(name: str) -> bool:
     if ":" not in name:
         return False
     thing = PLANNERS.load(name)
+    if inspect.isfunction(thing):
+        return builds_part(thing) and kind_of(thing) != "policy"
     return hasattr(thing, "plan") and not hasattr(thing, "act")
 
 
@@ -261,6 +269,7 @@ def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
 
 def _require(part: Any, kind: str, attribute: str) -> None:
     """Raises BadInput for an object without the attribute that every part of the kind has."""
+    refuse_definition(kind, part)
     if not hasattr(part, attribute):
         raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass a name or an object with `{attribute}`")
 

@@ -1,13 +1,11 @@
-"""The methods of parts: those that each kind requires, optional abilities, and how a kind is recognised."""
+"""The methods of parts: those that each kind requires, and how a kind is recognised."""
 
-import functools
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
 from wmel.errors import BadInput, locate_code, with_article
 
-Ability = TypeVar("Ability")
 METHODS: Mapping[str, tuple[str, ...]] = {  # and attributes; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
     "planner": ("plan", "plan_horizon", "evaluations", "warm_start"),
@@ -30,16 +28,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {  # methods that identify the kind 
 }
 MODEL_METHODS = (("encode", "step"), ("encode", "rollout"))  # a model has either pair
 METRIC_PARAMETER = "table"  # the name of a metric's first parameter
-
-
-def implements(part: object, ability: type[Ability]) -> TypeGuard[Ability]:
-    """Whether the class of a part has the methods of a runtime-checkable Protocol."""
-    return _implements(type(part), ability)
-
-
-@functools.cache  # the check costs more than a small plan call
-def _implements(kind: type, ability: type) -> bool:
-    return issubclass(kind, ability)
+ENVIRONMENT_PARAMETER = "environment"  # the name of the first parameter of a policy's or an objective's function
 
 
 def missing_methods(kind: str, part: Any) -> list[str]:
@@ -49,12 +38,20 @@ def missing_methods(kind: str, part: Any) -> list[str]:
 
 def check_methods(kind: str, part: Any) -> None:
     """Raises BadInput for an object without the methods of its kind."""
-    if isinstance(part, type):
-        raise BadInput(f"{part.__name__} is a class, not {with_article(kind)}: pass an instance of it")
+    refuse_definition(kind, part)
     missing = missing_methods(kind, part)
     if missing:
         expected = f"a name, {{name, **settings}} or an object with {missing[0]}"
         raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass {expected}")
+
+
+def refuse_definition(kind: str, part: Any) -> None:
+    """Raises BadInput for a class or function given in place of the part that it builds."""
+    if isinstance(part, type):
+        raise BadInput(f"{part.__name__} is a class, not {with_article(kind)}: pass an instance of it")
+    if inspect.isfunction(part):
+        called = f"{part.__module__}:{part.__qualname__}"
+        raise BadInput(f"{part.__name__} is a function, not {with_article(kind)}: pass what it returns, or '{called}'")
 
 
 def check_built_part(kind: str, name: str, part: Any, make: Any) -> None:
@@ -82,11 +79,16 @@ def kind_of(thing: Any) -> str | None:
         returned = thing.__annotations__.get("return")
         if isinstance(returned, type) and kind_of(returned) is not None:
             return kind_of(returned)
-        is_dynamics = count_required_parameters(thing) == 2  # state, action
+        is_dynamics = count_required_parameters(thing) == 2 and not takes_environment(thing)  # state, action
         return "metric" if _takes_table(thing) else "model" if is_dynamics else None
     kind = thing if isinstance(thing, type) else type(thing)
     call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
     return None if call is None else "metric" if _takes_table(call) else "executor"
+
+
+def takes_environment(function: Any) -> bool:
+    """Whether the first parameter of a function is the environment, as it is for a policy or an objective."""
+    return _first_parameter(function) == ENVIRONMENT_PARAMETER
 
 
 def count_required_parameters(function: Any) -> int:
@@ -96,8 +98,11 @@ def count_required_parameters(function: Any) -> int:
 
 def _takes_table(function: Any) -> bool:
     """Whether the first parameter of a function is a table of episodes, as it is for a metric."""
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
-    return names[:1] == [METRIC_PARAMETER]
+    return _first_parameter(function) == METRIC_PARAMETER
+
+
+def _first_parameter(function: Any) -> str | None:
+    return next((name for name in inspect.signature(function).parameters if name != "self"), None)
 
 
 def _other_kind(kind: str, name: str, built: type, missing: list[str], make: Any) -> BadInput:

@@ -1,5 +1,6 @@
 """wmel.list_parts: the catalogue, and the settings of a part."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from wmel.api.verbs import verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS
-from wmel.kinds import kind_of
+from wmel.kinds import kind_of, takes_environment
 from wmel.parts import Part, Registry, import_object
 from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
@@ -136,7 +137,12 @@ def _registry_of(name: str) -> Registry:
     from wmel.testing.kits import build_default
 
     add_cwd_to_path()
-    kind = kind_of(build_default(import_object(name), name))
+    made = build_default(import_object(name), name)
+    kind = kind_of(made)
+    if kind is None and inspect.isfunction(made) and takes_environment(made):
+        raise BadInput(
+            f"'{name}' builds a policy or an objective: annotate what it returns, and its settings are listed"
+        )
     if kind is None:
         raise BadInput(f"'{name}' is no part: neither it nor what it builds has the methods of one")
     return catalog.REGISTRIES[kind]

@@ -66,17 +66,18 @@ def build_user_model(name: str, **settings: Any) -> Any:
     the settings are its further arguments.
     """
     spec = MODELS.spec(name, settings)
-    if isinstance(spec.factory, type) or (isinstance(spec.factory, FunctionType) and builds_part(spec.factory)):
+    if _builds_model(spec.factory):
         return spec.build()
     return update_wrapper(partial(spec.factory, **spec.settings), spec.factory) if spec.settings else spec.factory
 
 
 def adapt_model(thing: Any) -> tuple[Interface, Any]:
-    """The interface of a model, and the model. A function becomes a batched model.
+    """The interface of a model, and the model. A class, or a function of settings alone, builds the model.
 
-    An object with both interfaces counts as batched. Raises BadInput for an object with neither.
+    Any other function becomes a batched model. An object with both interfaces counts as batched. Raises BadInput for
+    an object with neither.
     """
-    thing = _build_class(thing) if isinstance(thing, type) else thing
+    thing = _build_default(thing) if _builds_model(thing) else thing
     missing: dict[Interface, list[str]] = {
         interface: [name for name in names if getattr(thing, name, None) is None]
         for interface, names in INTERFACES.items()
@@ -97,9 +98,15 @@ def adapt_model(thing: Any) -> tuple[Interface, Any]:
     )
 
 
-def _build_class(kind: type) -> Any:
+def _builds_model(thing: Any) -> bool:
+    """Whether it is a class, or a function of settings alone."""
+    return isinstance(thing, type) or (isinstance(thing, FunctionType) and builds_part(thing))
+
+
+def _build_default(make: Any) -> Any:
     try:
-        return kind()
+        return make()
     except (Exception, SystemExit) as error:
         reason = f"{describe_error(error)}{locate_error(error)}"
-        raise BadInput(f"the class {kind.__name__} cannot be built: {reason}") from error
+        what = f"class {make.__name__} cannot be built" if isinstance(make, type) else f"function {make.__name__} fails"
+        raise BadInput(f"the {what}: {reason}") from error

@@ -4,13 +4,13 @@ A section is a function of the record; SECTIONS lists them in their order.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
 from wmel.reports.answers import DIRECTIONS, EQUALITIES
 from wmel.reports.arms import arms_table, coverage_table
-from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, figure_of, text_of
+from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.study_curves import study_curves
@@ -46,7 +46,7 @@ def gaps_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """Every gap as a row, in a sentence and in the figure."""
     gaps = study_gaps(record)
     title = "Every gap with its interval"
-    forest = Figure("forest-0", title, figure_of("figures:forest", record), _legend(record))
+    forest = Figure("forest-0", title, partial(draw_figure, "figures:forest", record), _legend(record))
     plotted = Section(title, [forest] if gaps else [], is_detail=True)
     if len(gaps) == 1:  # the answer is its sentence
         return Section("Gaps", [plotted, gaps_table(record), *map(Text, _limits(gaps[0]))])
@@ -59,7 +59,7 @@ def gaps_section(record: StudyRecord, readings: Readings = ()) -> Section:
 def readings_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """The values of each diagnostic, and their curves over the swept settings."""
     titles = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
-    figures = _figures("reading", titles, figure_of("figures:reading_figures", record))
+    figures = _figures("reading", titles, partial(draw_figure, "figures:reading_figures", record))
     return Section("Readings", [*readings_tables(record.readings), *figures])
 
 
@@ -71,7 +71,7 @@ def differences_section(record: StudyRecord, readings: Readings = ()) -> Section
 def curves_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """Success and gap over the swept settings."""
     titles = [f"{one.label}: {one.where}" for one in study_curves(record)]
-    return Section("Curves", _figures("curve", titles, figure_of("figures:curves", record)))
+    return Section("Curves", _figures("curve", titles, partial(draw_figure, "figures:curves", record)))
 
 
 def arms_section(record: StudyRecord, readings: Readings = ()) -> Section:
@@ -79,7 +79,7 @@ def arms_section(record: StudyRecord, readings: Readings = ()) -> Section:
     settings = record.comparisons
     if len(settings) != 1:
         return Section("Arms", _arms_of_settings(record, settings), is_detail=bool(study_gaps(record)))
-    figure = Figure("arms", "Success of each arm", figure_of("figures:arms_figure", settings[0]))
+    figure = Figure("arms", "Success of each arm", partial(draw_figure, "figures:arms_figure", settings[0]))
     return Section("Arms", [*_arm_tables(settings[0]), figure])
 
 

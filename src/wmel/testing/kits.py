@@ -6,7 +6,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error
-from wmel.kinds import kind_of
+from wmel.kinds import count_required_parameters, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
@@ -32,7 +32,7 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
     Models and perturbations are checked in the given environment.
     """
     is_name = isinstance(given, str)
-    kind, part = _find_part(given) if is_name else _identify(given, f"{given!r:.60}")
+    kind, part = _find_part(given) if is_name else _identify(given, getattr(given, "__name__", f"{given!r:.60}"))
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
@@ -47,7 +47,7 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
 
 def build_default(thing: Any, name: str) -> Any:
     """The part that a function of settings builds with its defaults. Returns anything else unchanged."""
-    if not inspect.isfunction(thing) or kind_of(thing) is not None or not builds_part(thing):
+    if not inspect.isfunction(thing) or not builds_part(thing):
         return thing
     try:
         return thing()
@@ -83,8 +83,9 @@ def _identify(thing: Any, name: str) -> tuple[str, Any]:
         return "model", thing
     if not callable(thing) or isinstance(thing, type):
         raise BadInput(f"{name} is none of {', '.join(METHODS_OF_KIND)}, model or metric: it has none of their methods")
-    required = [one for one in inspect.signature(thing).parameters.values() if one.default is inspect.Parameter.empty]
-    return ("model", thing) if len(required) == 2 else ("metric", thing)
+    if takes_environment(thing):
+        raise BadInput(f"{name} builds a policy or an objective, which no kit checks: try it with `wmel run`")
+    return ("model", thing) if count_required_parameters(thing) == 2 else ("metric", thing)
 
 
 def _with_strength_zero(name: str) -> Any:
