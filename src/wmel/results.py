@@ -105,9 +105,9 @@ class Result:
     @property
     def formatted_rows(self) -> list[dict[str, str]]:
         """The summary as text. An undefined number is n/a, and a swept value of None is none."""
-        from wmel.reports.study_rows import shown_labels
+        from wmel.reports.study_rows import label_texts
 
-        labels = [] if self.record is None else shown_labels(self.record)
+        labels = [] if self.record is None else label_texts(self.record)
         swept = labels if len(labels) == len(self.rows) else [{} for _ in self.rows]
         texts = ({name: _format_value(value) for name, value in row.items()} for row in self.rows)
         return [{**row, **own} for row, own in zip(texts, swept, strict=True)]

@@ -18,7 +18,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     metadata, swept = record.metadata, list(record.points[0].swept) or ["plan_horizon"]
     columns = (
         *(TableColumn(name, False) for name in swept),
-        *map(TableColumn, ("success", "95% CI", "steps", "latency_ms", "95% CI (ms)", "compute/decision")),
+        *map(TableColumn, ("success", "95% interval", "steps", "latency_ms", "95% interval (ms)", "compute/decision")),
         *map(TableColumn, metadata.metrics),
     )
     rows = tuple(
