@@ -18,7 +18,7 @@ demo: .venv/demo.stamp  ## a horizon sweep, then two models of cartpole judged: 
 	@echo; echo "Open $(RUNS)/cartpole-study/report.html in a browser."
 
 test: .venv/all.stamp  ## every test but the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
 
 test-slow: .venv/all.stamp browser  ## the tests that take long or install something
 	$(BIN)/python -m pytest -n 2 -m slow --durations=10

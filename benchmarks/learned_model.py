@@ -23,7 +23,7 @@ TRAINER = MLPTrainer().resolve(WORLD)
 
 
 def one_state_at_a_time(network: torch.nn.Module, start: np.ndarray, sequences: np.ndarray) -> float:
-    """The documents' learned dynamics: a tensor made, a forward pass run and a tuple taken for every imagined state."""
+    """Learned dynamics of the wmel 0.18 repository: a tensor, a forward pass and a tuple for every imagined state."""
     best = np.inf
     for sequence in sequences:
         state = tuple(start)
@@ -83,7 +83,7 @@ def planning() -> bool:
 
 
 def flagship() -> bool:
-    """CPU per executed step of the documents' comparison, both arms, over that of planning one state at a time."""
+    """CPU per executed step of the CPG paper's comparison, both arms, over that of planning one state at a time."""
     torch.manual_seed(0)
     model, network = TRAINER.model(WORLD, TRAINER.blank(WORLD)), plain()
     arms = [{}, {"model": model}]

@@ -1,4 +1,4 @@
-"""A plan on the true dynamics: against the documents' way, state by state, and against bare `mujoco.rollout`."""
+"""A plan on the true dynamics, against the wmel 0.18 repository, state by state, and bare `mujoco.rollout`."""
 
 # pyright: reportAttributeAccessIssue=false
 
@@ -29,7 +29,7 @@ STEPS = CANDIDATES * HORIZON
 
 
 class PerState:
-    """The documents' oracle, at its leanest: one dm_control environment, brought to each state and stepped once."""
+    """The oracle of the wmel 0.18 repository: one dm_control environment, set to each state and stepped once."""
 
     def __init__(self, domain: str, task: str):
         self.environment = suite.load(domain, task, task_kwargs={"random": 0})
@@ -38,7 +38,7 @@ class PerState:
         self.calls = 0
 
     def __call__(self, observation: tuple[float, ...], action: tuple[float, ...]) -> tuple[float, ...]:
-        """Acrobot: joint angles from the sines and cosines, as the documents rebuild them."""
+        """Acrobot: joint angles from the sines and cosines, as that repository rebuilds them."""
         self.calls += 1
         if self.calls % 800 == 0:
             self.environment.reset()
@@ -110,8 +110,8 @@ def raw_steps(world: DmcEnvironment) -> Callable[[], None]:
     return step
 
 
-def documents_way() -> bool:
-    """Acrobot: the plan of the documents, ours, and what MuJoCo itself takes."""
+def repository_way() -> bool:
+    """Acrobot: the plan of the wmel 0.18 repository, ours, and what MuJoCo itself takes."""
     world, per_state = catalog.environment("dmc_acrobot"), PerState("acrobot", "swingup")
     start = tuple(world.observe(world.reset(np.arange(1)))[0])
     sequences = np.random.default_rng(0).choice([-1, -0.5, 0, 0.5, 1], (CANDIDATES, HORIZON, 1))
@@ -119,9 +119,9 @@ def documents_way() -> bool:
         theirs = compare(lambda: per_state.plan(start, sequences), repeated(planned(world), 5), rounds=7)
         steps = compare(lambda: per_state.plan(start, sequences), raw_steps(world), rounds=5)
     microseconds = 1e6 * theirs.first / STEPS
-    print(f"the documents' way takes {microseconds:.0f} us per state, {steps.ratio:.1f}x raw mj_step")
+    print(f"the wmel 0.18 repository takes {microseconds:.0f} us per state, {steps.ratio:.1f}x raw mj_step")
     print(f"     it costs {5 * theirs.ratio:.1f}x ours, acrobot 50x15 (no bound: decision 0013)")
-    return verdict("the documents' oracle over raw mj_step per state", steps.ratio, at_most=15)
+    return verdict("oracle of the wmel 0.18 repository over raw mj_step, per state", steps.ratio, at_most=15)
 
 
 def against_bare(name: str, bound: float) -> bool:
@@ -176,7 +176,7 @@ def _random(world: DmcEnvironment, rows: int, steps: int) -> np.ndarray:
 
 def main() -> int:
     keep_freed_memory()
-    holds = documents_way()
+    holds = repository_way()
     holds &= against_bare("dmc_acrobot", 1.2)
     for name in ("dmc:walker-walk", "dmc:humanoid-stand"):
         against_bare(name, float("inf"))

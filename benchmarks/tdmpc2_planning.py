@@ -1,4 +1,4 @@
-"""Planning with a TD-MPC2 of size 1 against the documents' way: encode, move and decode one state at a time."""
+"""Planning with a TD-MPC2 of size 1 against the wmel 0.18 repository: encode, step and decode one state at a time."""
 
 import random
 import sys
@@ -35,7 +35,7 @@ class SimNorm(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class OneStateAtATime:
-    """The documents' adapter and planners, state by state in Python, with torch's own modules."""
+    """Adapter and planners of the wmel 0.18 repository, state by state in Python, with torch's own modules."""
 
     encoder: nn.Module
     dynamics: nn.Module
@@ -149,7 +149,7 @@ def cpu_ms(work: Callable[[], object], times: int) -> float:
 def measure(world, networks: TDMPC2WithDecoder, loop: OneStateAtATime, planner: str, batches: tuple[int, ...]) -> float:
     """Print a table row for each way; how many times a plan in latent space costs its bare products, at one episode."""
     start, rng = tuple(percept_of(world, 1).observation[0].tolist()), random.Random(0)
-    documents = loop.cem if planner == "cem" else loop.random_shooting
+    repository = loop.cem if planner == "cem" else loop.random_shooting
     ways: dict[tuple[Rollout, int], Callable[[], object]] = {
         (way, count): planned(world, TDMPC2Model(networks, way), planner, count)
         for way in ("latent", "decoded")
@@ -159,7 +159,7 @@ def measure(world, networks: TDMPC2WithDecoder, loop: OneStateAtATime, planner: 
     for work in (*ways.values(), bare):
         work()
     for _ in range(ROUNDS):
-        theirs = cpu_ms(lambda: documents(start, rng), 1)
+        theirs = cpu_ms(lambda: repository(start, rng), 1)
         ours = [cpu_ms(work, 1 + 20 // count) / count for (_, count), work in ways.items()]
         taken.append([theirs, *ours, cpu_ms(bare, 10)])
     numbers = np.array(taken)

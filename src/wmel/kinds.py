@@ -1,13 +1,11 @@
-"""The methods of parts: those that each kind requires, optional abilities, and how a kind is recognised."""
+"""The methods of parts: those that each kind requires, and how a kind is recognised."""
 
-import functools
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeGuard, TypeVar
+from typing import Any
 
 from wmel.errors import BadInput, locate_code, with_article
 
-Ability = TypeVar("Ability")
 METHODS: Mapping[str, tuple[str, ...]] = {  # and attributes; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
     "planner": ("plan", "plan_horizon", "evaluations", "warm_start"),
@@ -31,16 +29,6 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {  # methods that identify the kind 
 MODEL_METHODS = (("encode", "step"), ("encode", "rollout"))  # a model has either pair
 METRIC_PARAMETER = "table"  # the name of a metric's first parameter
 ENVIRONMENT_PARAMETER = "environment"  # the name of the first parameter of a policy's or an objective's function
-
-
-def implements(part: object, ability: type[Ability]) -> TypeGuard[Ability]:
-    """Whether the class of a part has the methods of a runtime-checkable Protocol."""
-    return _implements(type(part), ability)
-
-
-@functools.cache  # the check costs more than a small plan call
-def _implements(kind: type, ability: type) -> bool:
-    return issubclass(kind, ability)
 
 
 def missing_methods(kind: str, part: Any) -> list[str]:

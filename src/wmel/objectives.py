@@ -7,7 +7,7 @@ from wmel.arrays import Array, namespace_of
 from wmel.contract.environment import Environment, HasRewardFormula
 from wmel.contract.objective import ActionWeight, ClosestApproach, Discount, DiscountedSum, ModelReward, Reduction
 from wmel.errors import BadInput
-from wmel.kinds import implements
+from wmel.parts import implements
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from wmel.errors import (
     BadInput,
@@ -42,12 +42,24 @@ __all__ = [
     "Setting",
     "accept_old_names",
     "check_settings",
+    "implements",
     "import_object",
     "name_and_settings",
     "refuse_unknown_settings",
     "setting",
     "settings_of",
 ]
+Ability = TypeVar("Ability")
+
+
+def implements(part: object, ability: type[Ability]) -> TypeGuard[Ability]:
+    """Whether the class of a part has the methods of a runtime-checkable Protocol."""
+    return _implements(type(part), ability)
+
+
+@functools.cache  # the check costs more than a small plan call
+def _implements(kind: type, ability: type) -> bool:
+    return issubclass(kind, ability)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 from wmel.errors import BadInput, requires_package
 from wmel.files import check_writable, write_atomically
 from wmel.parts import import_object
-from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, figure_of
+from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, draw_figure
 from wmel.reports.terminal import render_terminal
 from wmel.reports.words import stamp_words
 
@@ -105,9 +105,9 @@ class Result:
     @property
     def formatted_rows(self) -> list[dict[str, str]]:
         """The summary as text. An undefined number is n/a, and a swept value of None is none."""
-        from wmel.reports.study_rows import shown_labels
+        from wmel.reports.study_rows import label_texts
 
-        labels = [] if self.record is None else shown_labels(self.record)
+        labels = [] if self.record is None else label_texts(self.record)
         swept = labels if len(labels) == len(self.rows) else [{} for _ in self.rows]
         texts = ({name: _format_value(value) for name, value in row.items()} for row in self.rows)
         return [{**row, **own} for row, own in zip(texts, swept, strict=True)]
@@ -169,8 +169,8 @@ class Result:
         if intervals is None and curves is None:
             raise BadInput(f"this result has no figure: {self.answer}")
         if intervals is not None:
-            return figure_of("figures:intervals_figure", intervals)()
-        return figure_of("figures:curves_figure", curves)()
+            return draw_figure("figures:intervals_figure", intervals)
+        return draw_figure("figures:curves_figure", curves)
 
     def report(self, path: Path | str) -> Path:
         """Writes the report as HTML (.html) or Markdown (.md)."""

@@ -8,7 +8,7 @@ from wmel.analysis.horizon import effective_horizon
 from wmel.errors import BadInput
 
 
-def test_the_documents_example_gives_15():
+def test_the_published_example_gives_15():
     assert effective_horizon([5, 10, 15, 20, 30], [0, 0.9, 1, 1, 1], 0.01).value == 15
 
 

@@ -12,7 +12,7 @@ def outcomes(*counts, n=30):
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.10])
-def test_the_documents_example_leaves_ten_to_thirty(epsilon):
+def test_the_published_example_leaves_ten_to_thirty(epsilon):
     assert horizon_set(HORIZONS, outcomes(0, 27, 30, 30, 30), epsilon) == (10, 30)
 
 

@@ -50,7 +50,7 @@ def test_the_strict_rule_is_the_specification(oracle, learned, label):
         ((10, 10), (10, 10), Label.AS_GOOD),
     ],
 )
-def test_the_paper_rule_is_the_documents(oracle, learned, label):
+def test_the_paper_rule_is_that_of_the_cpg_paper(oracle, learned, label):
     assert verdict(oracle, learned, "paper").label is label
 
 

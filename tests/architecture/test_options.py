@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.architecture.test_layers import FILES, name_of, package_of
+from tests.architecture.test_layers import FILES, name_of, package_of, tree_of
 
 MOST = 60
 
@@ -13,7 +13,7 @@ def declarations(package: str) -> list[tuple[str, bool]]:
     for path in FILES:
         if package_of(path) != package:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             made = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
             is_generated = name_of(path) == "cli/generate.py" and isinstance(getattr(node, "func", None), ast.Attribute)
             if made in ("Option", "Argument") and not is_generated:

@@ -38,7 +38,11 @@ def test_from_a_command_line_to_a_verdict(wmel_command, models):
         seeds[arm] = [row["episode_seed"] for row in stored["results"]]
         assert stored["metadata"]["seeds"] == [0, 5]
     assert seeds["oracle"] == seeds["cart"] == seeds["random"] == [0, 1, 2, 500000, 500001, 500002]
-    assert "(strict)" in done.stdout and "(paper)" in done.stdout and "uprightness" in done.stdout
+    assert "95% interval" in done.stdout and "random" in done.stdout and "uprightness" in done.stdout
+    page = wmel_command("report", "runs/cart", cwd=models)
+    assert page.returncode == 0, page.stderr
+    rules = (models / "runs" / "cart" / "report.md").read_text().partition("How each verdict was reached")[2]
+    assert rules.index("| cart | strict |") < rules.index("| cart | paper |")
     shown = wmel_command("show", "runs/cart/cpg.json", cwd=models)
     assert shown.returncode == 0 and entry["verdict"] in shown.stdout
 
@@ -64,7 +68,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
     entry = record["cpgs"]["dynamics"]
     assert record["max_episodes"] == 60 and entry["n_episodes_oracle"] == 10
     assert entry["verdict"] == "MODEL BOTTLENECK" and entry["gap_method"] == "confidence sequence"
-    assert "after 10 pairs" in done.stdout
+    assert "10 pairs" in done.stdout
     assert entry["verdict_paper"] is None and "paper" not in entry["verdicts"]  # which do not allow for stopping early
 
 

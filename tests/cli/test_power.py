@@ -3,7 +3,7 @@ import json
 import pytest
 
 
-def test_the_documents_question_is_answered(wmel_command):
+def test_the_question_of_the_cpg_paper_is_answered(wmel_command):
     done = wmel_command("power", "--oracle", "0.9", "--learned", "0.5")
     assert done.returncode == 0, done.stderr
     assert "episodes per arm for a gap" in done.stdout and " 19 " in done.stdout
@@ -16,7 +16,7 @@ def test_json_holds_the_same(wmel_command):
     assert 0.6 < rows["probability that 50 per arm decide"] < 0.8
 
 
-def test_paper_puts_the_documents_interval_first(wmel_command):
+def test_paper_puts_the_interval_of_the_cpg_paper_first(wmel_command):
     line = "power --oracle 0.3 --learned 0 --json"
     ours, theirs = (json.loads(wmel_command(*line.split(), *more).stdout) for more in ((), ("--paper",)))
     assert [row["answer"] for row in ours[:2]] == [18, 21]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 
-def test_the_documents_command_line_works_word_for_word(wmel_command, tmp_path):
+def test_the_command_of_the_published_repository_works_word_for_word(wmel_command, tmp_path):
     line = "run --env maze_toy --policy tabular-world-model --episodes 30 --output run.json"
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,7 @@ import json
 import pytest
 
 
-def test_the_documents_command_line_works_word_for_word(wmel_command, tmp_path):
+def test_the_command_of_the_published_repository_works_word_for_word(wmel_command, tmp_path):
     line = "sweep --env maze_toy --plan-horizons 5,10,15,20,30 --output sweep.json"
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -212,7 +212,7 @@ def test_a_perturbation_that_breaks_ends_only_the_episodes_it_broke():
     assert [bool(error) for error in table["error"]] == [row == 7 for row in range(12)]
 
 
-def test_the_documents_perturbed_greedy_takes_as_long_as_ours():
+def test_the_published_perturbed_greedy_takes_as_long_as_ours():
     """12.5 steps over 50 episodes at probability .3: inside the middle 99% of 400 such runs here; success 1.0."""
     world = catalog.environment("two_room_toy")
     policy = catalog.policy("greedy", world)

@@ -1,5 +1,5 @@
 from wmel.contract.environment import HasStateRollout, Walkable
-from wmel.kinds import implements
+from wmel.parts import implements
 
 
 class Walker:

@@ -16,6 +16,7 @@ README = (ROOT / "README.md").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 BLOCKS = blocks_of(ROOT / "README.md")
 RESULTS = ROOT / "results" / "demo" / "results.json"  # of one run of the demo, committed
+STORED_OR_HERE = ("tests/end_to_end/test_readme.py",)
 NOT_INCONCLUSIVE = {"tdmpc2": "MODEL AS GOOD AS ORACLE", "mlp": "MODEL BOTTLENECK"}
 
 
@@ -77,3 +78,18 @@ def test_the_demo_ends_with_two_decided_verdicts_and_a_page_to_open(tmp_path):
 
 def test_the_ci_script_can_be_run():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_what_is_cited_stands_in_the_list_of_sources():
+    citation, sources = ((ROOT / name).read_text() for name in ("CITATION.cff", "docs/sources.md"))
+    titles = re.findall(r'^    title: "(.*)"', citation, flags=re.MULTILINE)
+    plain = " ".join(sources.replace("*", "").split())
+    assert len(titles) >= 5 and [title for title in titles if title not in plain] == []
+
+
+def test_a_source_is_called_by_its_name():
+    """The CPG paper, the ESNR paper, the wmel 0.18 repository: never `the documents`."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    prose = [name for name in listed if name.endswith((".py", ".md", ".toml")) and name not in STORED_OR_HERE]
+    vague = re.compile(r"\b(the documents\b|documents')", flags=re.IGNORECASE)
+    assert [name for name in prose if vague.search((ROOT / name).read_text())] == []

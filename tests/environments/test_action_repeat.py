@@ -13,9 +13,9 @@ from wmel.environments.action_repeat import ActionRepeatEnvironment
 from wmel.environments.dmc.environment import DmcEnvironment
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
-from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
 from wmel.models.oracle import Oracle
+from wmel.parts import implements
 from wmel.training.card import check_action_repeat, check_same_environment, describe_environment
 
 CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"

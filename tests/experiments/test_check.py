@@ -86,7 +86,7 @@ def test_a_model_that_cannot_be_read_is_refused_before_another_is(module, tmp_pa
 def test_data_that_is_not_there_is_refused_before_anything_runs(tmp_path, trainer):
     text = LEARNED.replace('trainer = "mlp"\nepochs = 20', f'trainer = "{trainer}"\ndata = "nowhere"')
     text = text.replace("maze_toy", "dmc:cartpole-swingup") + "\n[[criteria]]\ncriterion = 'reward>=0.6'"
-    with pytest.raises(BadInput, match=r"nowhere holds no episodes"):
+    with pytest.raises(BadInput, match=r"nowhere contains no episodes"):
         wmel.study(written(tmp_path, text), output=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

@@ -140,7 +140,7 @@ def test_ways_to_imagine_can_be_swept_with_a_training_of_their_own_for_none(tmp_
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
-def test_every_study_of_the_documents_can_be_run(path):
+def test_every_study_of_the_papers_can_be_run(path):
     cells = study_of(read_study(path)).cells
     check_cells(cells, ModelPaths(path.parent, path.parent), needs_criterion=True)
     assert {"oracle", "random"} < {cell.arm.name for cell in cells}

@@ -18,9 +18,9 @@ from wmel.models.oracle import Oracle
 from wmel.reports.any_record import RECORD
 from wmel.reports.cpg_record import cpg_record
 from wmel.reports.esnr_report import esnr_sentences
-from wmel.reports.gap_report import gap_document
 from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_report import over_training_document
+from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import study_document
 from wmel.reports.terminal import render_terminal
 from wmel.schema import Run
@@ -46,8 +46,8 @@ def printed() -> str:
 def gaps() -> Iterator[str]:
     """Reports of comparisons whose pairs turned out so; the last from one fixed start."""
     for counts in PAIRS:
-        yield from render_terminal(gap_document(cpg_record(arms(counts))))
-    yield from render_terminal(gap_document(cpg_record(arms(PAIRS[0], init="fixed"))))
+        yield from render_terminal(study_document(study_of_gaps(cpg_record(arms(counts)))))
+    yield from render_terminal(study_document(study_of_gaps(cpg_record(arms(PAIRS[0], init="fixed")))))
 
 
 def arms(counts: tuple[int, ...], init: str = "task") -> Arms:

@@ -5,11 +5,11 @@ import torch
 from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.world_model import HasReward
-from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.objectives import Upright
+from wmel.parts import implements
 from wmel.testing import check_world_model, failures
 
 OBSERVATION, ACTION, LATENT = 6, 5, 32
@@ -98,12 +98,9 @@ def test_threads_change_no_bit():
     latents = torch.randn(20, 16 * 65, LATENT)
     with limit_threads(1):
         alone = torch.stack([torch.cat([model.decode(some) for some in rows.split(16)]) for rows in latents])
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
+    with limit_threads(3):  # not torch.set_num_threads, after which MKL takes no other limit in this thread
+        assert torch.get_num_threads() == 3
         assert torch.equal(torch.stack([model.decode(rows) for rows in latents]), alone)
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_an_observation_wider_than_the_latent_is_encoded_too():

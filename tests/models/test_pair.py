@@ -5,9 +5,9 @@ import torch
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import HasReward
 from wmel.errors import BadInput, BadModel
-from wmel.kinds import implements
 from wmel.models.imagine import rollout
 from wmel.models.pair import PairModel
+from wmel.parts import implements
 
 
 def seen(observations) -> Percept:

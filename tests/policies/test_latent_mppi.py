@@ -12,10 +12,10 @@ from wmel.contract.environment import Box, Finite
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import HasPolicy, WorldModelSpec
 from wmel.errors import BadInput
-from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES
+from wmel.parts import implements
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi, sample_pairs
 from wmel.randomness import Streams
 

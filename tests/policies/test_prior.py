@@ -65,7 +65,7 @@ def test_how_the_model_imagines_does_not_matter(swingup):
 
 @pytest.mark.parametrize(("mean", "level"), [(-0.9, -1.0), (-0.3, -0.5), (0.1, 0.0), (0.7, 0.5), (5.0, 1.0)])
 def test_levels_are_the_nearest(mean, level):
-    """The documents' cartpole: five forces from -1 to 1."""
+    """The cartpole of the CPG paper: five forces from -1 to 1."""
     world = catalog.environment("dmc_cartpole")
     made = decided(prior(world, Errand(policy_is=mean)), wanted([0.0], [0.0]))
     assert made.actions.dtype == world.spec.actions.dtype

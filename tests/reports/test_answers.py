@@ -11,9 +11,9 @@ import wmel.analysis.verdict
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
 from wmel.analysis.verdict import RHO, Label
 from wmel.reports.answers import Advice, JudgedGap
-from wmel.reports.gap_report import gap_answer, gap_document, judged_gaps
 from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_report import gap_sentence
+from wmel.reports.study_record import study_of_gaps
+from wmel.reports.study_report import gap_sentence, study_document
 from wmel.reports.study_summary import study_answer
 from wmel.stats.paired import holm
 
@@ -145,12 +145,13 @@ def test_the_sentence_of_a_run_that_may_stop_early_follows_from_its_numbers(resu
 def test_every_sentence_of_a_comparison_of_models_follows_from_its_numbers(data):
     entries = data.draw(st.lists(st.sampled_from(many_entries()), min_size=1, max_size=6))
     record = cpg_of(entries)
-    gaps, p_values = judged_gaps(record), [one.mid_p.value for one in entries]
+    as_study = study_of_gaps(record)
+    gaps, p_values = [gap.judged for gap in study_gaps(as_study)], [one.mid_p.value for one in entries]
     for gap in gaps:
         check_advice(gap)
         check_numbers(gap, gap.sentence, p_values)
-    check_reconciled(gap_answer(record), gaps, "comparison")
-    assert gap_document(record).answer == gap_answer(record)
+    check_reconciled(study_answer(as_study), gaps, "comparison")
+    assert study_document(as_study).answer == study_answer(as_study)
 
 
 @settings(deadline=None, max_examples=40)
@@ -222,7 +223,7 @@ def range_of(values: Sequence[float]) -> str:
     ],
 )
 def test_the_first_words_are_right_where_the_truth_is_plain(result, first_words):
-    assert gap_answer(cpg_of([entry_of(result)])).startswith(first_words)
+    assert study_answer(study_of_gaps(cpg_of([entry_of(result)]))).startswith(first_words)
 
 
 def test_gaps_of_every_verdict_are_tried():
@@ -232,14 +233,14 @@ def test_gaps_of_every_verdict_are_tried():
 def test_two_arms_that_always_fail_are_never_called_as_good_by_a_run_that_stops_early():
     entry = entry_of(paired(0, 0, 0, 400), cap=500)
     assert entry.verdict == Label.EQUIVALENT_ONLY
-    assert gap_answer(cpg_of([entry])).startswith("This comparison cannot see the model: ")
+    assert study_answer(study_of_gaps(cpg_of([entry]))).startswith("This comparison cannot see the model: ")
 
 
 def test_a_label_that_is_not_known_claims_nothing():
     entry = entry_of(paired(40, 0, 0, 0))
     verdict = entry.verdicts["strict"].model_copy(update={"label": "EXCELLENT"})
     entry = entry.model_copy(update={"verdict": "EXCELLENT", "verdicts": {"strict": verdict}})
-    assert gap_answer(cpg_of([entry])).startswith("Cannot tell: ")
+    assert study_answer(study_of_gaps(cpg_of([entry]))).startswith("Cannot tell: ")
 
 
 def test_a_model_that_acts_by_its_own_policy_is_not_said_to_be_planned_with():

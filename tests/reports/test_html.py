@@ -17,13 +17,13 @@ go = pytest.importorskip("plotly.graph_objects", reason="figures need plotly: in
 WOUND = f'{HOSTILE}" onload="alert(2)'
 
 
-def study_page(record) -> str:
+def page_of(record) -> str:
     return render_html(study_document(record))
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return study_page(study())
+    return page_of(study())
 
 
 def without_scripts(page: str) -> str:
@@ -97,12 +97,12 @@ def test_a_table_of_a_page_holds_what_the_document_holds():
 def test_a_page_is_well_formed_and_names_its_language_and_tables(page):
     outline = Outline(page)
     assert outline.all("html") == [{"lang": "en"}]
-    assert len(outline.all("table")) == len(outline.all("caption")) == 1 + 2 * 6 + 1
+    assert len(outline.all("table")) == len(outline.all("caption")) == 3 + 6 + 1
     assert {one["scope"] for one in outline.all("th")} == {"row", "col"}
     regions = [one for one in outline.all("div") if one.get("class") == "scroll"]
     assert len(regions) == len(outline.all("table"))
     assert all(one["tabindex"] == "0" and one["aria-label"] for one in regions)
-    assert len(outline.all("details")) == len(outline.all("summary")) == 6
+    assert len(outline.all("details")) == len(outline.all("summary")) == 6 + 1
 
 
 def test_a_page_refers_to_nothing_outside_itself(page):
@@ -137,7 +137,7 @@ def test_a_page_says_what_the_record_says(page):
 
 def test_hostile_names_of_a_study_are_escaped_wherever_they_stand():
     record = study(models=(WOUND, "mlp"), name=WOUND, about=WOUND, refused=[WOUND], rescored=WOUND, wmel_version=WOUND)
-    page = study_page(record)
+    page = page_of(record)
     outline = Outline(page)
     assert len(outline.all("script")) == 2 + 3
     assert not any("onload" in attributes for _, attributes in outline.found)
@@ -145,14 +145,15 @@ def test_hostile_names_of_a_study_are_escaped_wherever_they_stand():
 
 
 def test_a_study_without_gaps_is_a_page_without_figures():
-    page = study_page(study(comparisons=[], missing=[], refused=[]))
+    page = page_of(study(comparisons=[], missing=[], refused=[]))
     assert "No gap was measured." in page and "<script" not in page and "script-src 'none'" in page
 
 
 def test_a_page_of_many_gaps_folds_their_sentences():
     folded = "<summary>Each gap in words</summary>"
-    assert folded in study_page(many_gaps(100))
-    assert folded not in study_page(one_gap()) and "Each gap in words" in study_page(one_gap())
+    assert folded in page_of(many_gaps(100))
+    assert folded not in page_of(study()) and "Each gap in words" in page_of(study())
+    assert "Each gap in words" not in page_of(one_gap())  # the answer is its sentence
 
 
 def test_without_plotly_the_page_names_the_extra(monkeypatch):
@@ -160,7 +161,7 @@ def test_without_plotly_the_page_names_the_extra(monkeypatch):
     for name in ("figures", "figure_style", "plotly_script"):
         monkeypatch.delitem(sys.modules, f"wmel.reports.{name}", raising=False)
     with pytest.raises(MissingExtra, match=r"the HTML report needs plotly: install wmel\[report\]"):
-        study_page(one_gap())
+        page_of(one_gap())
 
 
 @pytest.mark.slow
@@ -175,7 +176,7 @@ def test_a_browser_draws_every_figure_without_complaint_or_request(opened, page)
 
 @pytest.mark.slow
 def test_a_browser_shows_hostile_names_as_text(opened):
-    tab, noticed, _ = opened(study_page(study(models=(HOSTILE, "mlp"), name=HOSTILE)))
+    tab, noticed, _ = opened(page_of(study(models=(HOSTILE, "mlp"), name=HOSTILE)))
     tab.wait_for_selector("#curve-1 .main-svg")
     assert tab.locator("h1").inner_text() == tab.title() == HOSTILE
     assert HOSTILE in tab.locator("tbody th").all_inner_texts()
@@ -199,7 +200,7 @@ def test_the_keyboard_opens_a_comparison_and_its_text_is_readable_in_the_dark(op
 @pytest.mark.slow
 def test_without_javascript_the_tables_are_all_there(opened, page):
     tab, _, _ = opened(page, java_script_enabled=False)
-    assert tab.locator("table").count() == 14
+    assert tab.locator("table").count() == 10
     assert not tab.locator(".main-svg").count()
 
 

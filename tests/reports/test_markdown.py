@@ -87,7 +87,7 @@ def test_a_table_has_its_caption_its_cells_and_every_reason_once():
     assert text.endswith(f"## One\n\n{expected}")
 
 
-def test_a_sweep_has_the_documents_columns():
+def test_a_sweep_has_the_published_columns():
     text = to_markdown_horizon_sweep(HorizonSweep("tabular-world-model", (15,), (CARD,)))
     lines = text.splitlines()
     assert lines[0] == "### Horizon sweep: `tabular-world-model`"

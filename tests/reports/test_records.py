@@ -55,12 +55,12 @@ def test_the_scorecard_is_computed_from_the_rows(run, record):
     assert run_scorecard(record) == scorecard("cem", run.table, ["success@20", "deadline@5"])
 
 
-def test_the_documents_names_are_kept(record, sweep):
+def test_the_published_names_of_fields_are_kept(record, sweep):
     stored = json.loads(record.model_dump_json(by_alias=True))
     assert {"schema_version", "wmel_version", "generated_at", "scorecard", "results", "metadata"} <= set(stored)
     assert stored["schema_version"] == "2.1"
-    documents = "policy_name episodes success_rate average_steps_to_success average_planning_latency_ms"
-    assert {*documents.split(), "average_compute_per_decision"} <= set(stored["scorecard"])
+    published = "policy_name episodes success_rate average_steps_to_success average_planning_latency_ms"
+    assert {*published.split(), "average_compute_per_decision"} <= set(stored["scorecard"])
     assert {"success", "steps", "planning_latencies_ms"} <= set(stored["results"][0])
     assert {"env", "policy", "episodes", "horizon", "seed"} <= set(stored["metadata"])
     points = json.loads(sweep.model_dump_json(by_alias=True))["points"]

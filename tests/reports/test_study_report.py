@@ -6,19 +6,19 @@ from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trai
 from wmel.reports.document import Section, Table
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
-from wmel.reports.study_gaps import study_gaps
-from wmel.reports.study_report import describe_comparison, gap_sentence, limits_of_all, study_document
-from wmel.reports.study_tables import summary_table
+from wmel.reports.study_gaps import facts_of, shared_facts, study_gaps
+from wmel.reports.study_report import arms_section, gap_sentence, limits_of_all, study_document
+from wmel.reports.study_tables import further_table, gaps_table, rules_table
 from wmel.reports.terminal import render_terminal
 
 
-def to_markdown_study(record) -> str:
+def markdown_of(record) -> str:
     return render_markdown(study_document(record))
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return to_markdown_study(study())
+    return markdown_of(study())
 
 
 def hostile():
@@ -34,8 +34,8 @@ def tables_in(text: str) -> list[list[list[str]]]:
 @pytest.mark.parametrize("made", [study, one_gap, trained_on_more, hostile])
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(made):
     record = made()
-    tables = tables_in(to_markdown_study(record))
-    assert len(tables) == 1 + 2 * len(record.comparisons) + bool(record.missing)
+    tables = tables_in(markdown_of(record))
+    assert len(tables) == 3 + len(record.comparisons) + bool(record.missing)
     assert all(len(row) == len(table[0]) for table in tables for row in table)
 
 
@@ -47,32 +47,51 @@ def tables_of(blocks) -> list[Table]:
 
 def test_the_tables_hold_what_the_record_holds():
     gaps = study_gaps(study())
-    rows = summary_table(study()).rows
+    rows = gaps_table(study()).rows
     for gap, row in zip(gaps, rows, strict=True):
-        entry, (setting, model, verdict, oracle, success, difference, interval, p_value, adjusted, n) = gap.entry, row
+        entry, (setting, model, verdict, oracle, success, floor, difference, interval, adjusted, n) = gap.entry, row
         assert (setting.text, model.text, verdict.text) == (gap.differs, gap.model, entry.verdict)
         assert oracle.value == entry.oracle_success_rate and oracle.text == f"{oracle.value:.3f}"
         assert success.value == entry.learned_success_rate and success.text == f"{success.value:.3f}"
+        assert floor.value == gap.comparison.scorecards["random"].success_rate
         assert difference.value == entry.gap and difference.text == f"{entry.gap:+.3f}"
         assert interval.text == f"[{entry.gap_ci_low:+.3f}, {entry.gap_ci_high:+.3f}]"
-        assert (p_value.value, adjusted.value) == (entry.mid_p.value, entry.mid_p_holm)
+        assert adjusted.value == entry.mid_p_holm
         assert n.text == str(entry.n_episodes_learned)
+    p_values = [row[3].value for row in further_table(study()).rows]
+    assert p_values == [gap.entry.mid_p.value for gap in gaps]
+
+
+def test_the_rule_of_the_paper_stands_behind_the_one_that_decides():
+    rules = [row[2].text for row in rules_table(study()).rows]
+    assert rules == ["strict", "paper"] * 12
+    titles = [section.title for section in study_document(study()).sections if not section.is_empty]
+    assert titles.index("Gaps") < titles.index("Arms") < titles.index("The rules, and further numbers")
+
+
+def test_a_gap_stands_once_in_a_table_and_once_in_words():
+    for made in (study(), one_gap()):
+        text = markdown_of(made).partition("## The rules")[0]
+        assert text.count("| MODEL BOTTLENECK |") == sum(
+            gap.entry.verdict == "MODEL BOTTLENECK" for gap in study_gaps(made)
+        )
+    assert markdown_of(one_gap()).count("pairs; gap ") == 1
 
 
 def test_a_page_its_markdown_and_its_terminal_hold_the_same_gaps(text):
     page, lines = render_html(study_document(study())), "\n".join(render_terminal(study_document(study())))
-    for row in summary_table(study()).rows:
+    for row in gaps_table(study()).rows:
         numbers = [cell.text for cell in row[3:]]
         assert "".join(f'<td class="number">{one.replace("<", "&lt;")}</td>' for one in numbers) in page
         assert f"| {' | '.join(one for one in numbers)} |" in text
-        assert all(number in lines for number in (*numbers[:4], numbers[5]))
+        assert all(number in lines for number in numbers)
 
 
 def test_the_summary_names_every_gap_once(text):
     rows = tables_in(text)[0][2:]
     assert len(rows) == 12
     assert len({(row[0], row[1]) for row in rows}) == 12
-    assert text.index("## Gaps") < text.index("Every gap of the study") < text.index("### maze_toy/cem-5")
+    assert text.index("## Gaps") < text.index("Every gap with its verdict") < text.index("### maze_toy plan_horizon=5")
 
 
 def test_title_about_size_missing_and_refused_are_said(text):
@@ -85,31 +104,37 @@ def test_title_about_size_missing_and_refused_are_said(text):
 
 
 def test_a_criterion_put_in_place_of_the_studys_own_is_said(text):
-    assert "judged anew by reward>=0.5" in to_markdown_study(study(rescored="reward>=0.5"))
+    assert "judged anew by reward>=0.5" in markdown_of(study(rescored="reward>=0.5"))
     assert "anew" not in text
 
 
-def test_a_setting_is_one_line_that_names_what_the_arms_share():
-    said = describe_comparison(study().comparisons[0])
-    for fact in ("environment: maze_toy", "starts: sampled from the task", "planner: cem", "goal_distance"):
-        assert fact in said
-    for fact in ("success: distance<=0", "seeds: 0, 1", "episodes: 40", "swept plan_horizon: 5"):
-        assert fact in said
-    assert "\n" not in said
-    assert "perturbation" not in said and "stop" not in said  # as usual, so not named
-    assert "model" not in said  # arms differ in it
+def test_what_all_settings_share_is_stated_once_and_each_names_what_differs(text):
+    record = study()
+    shared = shared_facts(record.comparisons)
+    assert shared == {
+        "planner": "cem (executes the whole plan)", "objective": "goal_distance", "success": "distance<=0",
+        "seeds": "0, 1", "episodes": "40 of at most 50 steps",
+    }  # fmt: skip
+    assert all(text.count(f"{name}: {value}") == 1 for name, value in shared.items())
+    assert text.count("environment: maze_toy; starts: sampled from the task\n") == 3
+    assert "perturbation" not in text and "model" not in facts_of(record.comparisons[0])
+
+
+def test_headings_of_settings_hold_what_differs_with_its_key():
+    titles = [section.title for section in arms_section(study()).blocks]
+    assert titles[:3] == ["maze_toy plan_horizon=5", "maze_toy plan_horizon=15", "maze_toy plan_horizon=200"]
 
 
 def test_many_seeds_are_named_by_their_ends():
     first = study().comparisons[0]
     setting = first.setting.model_copy(update={"seeds": list(range(20))})
-    assert "seeds: 0 to 19;" in describe_comparison(first.model_copy(update={"setting": setting}))
+    assert facts_of(first.model_copy(update={"setting": setting}))["seeds"] == "0 to 19"
 
 
 def test_what_is_undefined_says_n_a_and_why(text):
-    assert "- n/a: the arms are not paired (mid-p of dmc_cartpole plan_horizon=5 / large-mlp; Holm" in text
+    assert "- n/a: the arms are not paired (Holm mid-p of dmc_cartpole plan_horizon=5 / large-mlp)" in text
     assert "- n/a: no episode succeeded (steps of random)" in text
-    assert "- n/a: the oracle never succeeds: there is nothing to lose (relative loss of every row)" in text
+    assert "- n/a: the oracle never succeeds: there is nothing to lose (relative loss of dmc" in text
     assert "None" not in text and "nan" not in text
 
 
@@ -130,16 +155,16 @@ def test_claims_have_columns_only_where_something_was_retrained(text):
     assert "this training recipe" in text
     gap = one_gap().comparisons[0].gaps["mlp"].model_copy(update={"claims": None})
     alone = one_gap().comparisons[0].model_copy(update={"gaps": {"mlp": gap}})
-    assert "this training recipe" not in to_markdown_study(study(comparisons=[alone]))
+    assert "this training recipe" not in markdown_of(study(comparisons=[alone]))
 
 
 def test_a_record_of_nothing_is_a_page_that_says_so():
-    text = to_markdown_study(study(comparisons=[], missing=[], refused=[]))
+    text = markdown_of(study(comparisons=[], missing=[], refused=[]))
     assert "No gap was measured." in text and "|" not in text
 
 
 def test_no_name_becomes_markup():
-    text = to_markdown_study(hostile())
+    text = markdown_of(hostile())
     assert text.startswith("# a \\`b\\` \\| \\<img src=x>\n")
     assert not re.search(r"(?<!\\)<[a-z/]", text)
     assert "\\*b\\|c\\*" in text
@@ -163,7 +188,7 @@ def test_what_all_gaps_leave_open_is_said_once():
     shared = limits_of_all(gaps)
     assert shared and not any(limit in gap_sentence(gap, shared) for gap in gaps for limit in shared)
     assert all(limit in gap_sentence(gap) for gap in gaps for limit in shared)
-    for rendered in (to_markdown_study(many_gaps(5)), "\n".join(render_terminal(study_document(many_gaps(5))))):
+    for rendered in (markdown_of(many_gaps(5)), "\n".join(render_terminal(study_document(many_gaps(5))))):
         assert all(rendered.count(limit) == 1 for limit in shared)
     assert limits_of_all(study_gaps(one_gap())) == []
 
@@ -173,10 +198,12 @@ def test_a_run_that_may_stop_early_has_no_paper_verdict_and_says_why():
     entry = only.gaps["mlp"]
     early = {"anytime": entry.verdicts["strict"].model_copy(update={"rule": "anytime"})}
     gap = entry.model_copy(update={"verdict_paper": None, "verdicts": early})
-    text = to_markdown_study(study(comparisons=[only.model_copy(update={"gaps": {"mlp": gap}})]))
-    assert "verdict (anytime)" in text
-    assert "- n/a: the run could stop early, which this does not allow for (verdict (paper) of mlp)" in text
+    text = markdown_of(study(comparisons=[only.model_copy(update={"gaps": {"mlp": gap}})]))
+    assert "| mlp | anytime | " in text and "| mlp | paper | " not in text
+    paper_first = study(paper_first=True, comparisons=[only.model_copy(update={"gaps": {"mlp": gap}})])
+    (row,) = gaps_table(paper_first).rows
+    assert "paper" not in " ".join(column.title for column in gaps_table(paper_first).columns) and len(row) == 9
 
 
 def test_a_hundred_gaps_are_a_hundred_rows():
-    assert len(tables_in(to_markdown_study(many_gaps(100)))[0]) == 102
+    assert len(tables_in(markdown_of(many_gaps(100)))[0]) == 102

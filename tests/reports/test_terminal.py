@@ -55,7 +55,7 @@ def test_the_lines_of_a_table_fit_wherever_its_numbers_do(shown):
 def test_the_tables_of_a_study_fit_a_terminal(made):
     for section in study_document(made()).sections:
         for block in section.blocks:
-            if isinstance(block, Table) and block.rows:
+            if isinstance(block, Table) and block.rows and not section.is_detail:
                 assert max(map(len, table_lines(block)[0].splitlines())) <= terminal.WIDTH_WITHOUT_TERMINAL
 
 

@@ -62,7 +62,7 @@ def effective_horizon(plan_horizons: Sequence[int], success_rates: Sequence[floa
         for index, (horizon, rate) in enumerate(points)
         if all(longer - rate <= epsilon + ROUNDING for _, longer in points[index + 1 :])
     )
-    return Estimate(float(shortest), n=len(points), method=f"documents' rule, epsilon {epsilon:g}")
+    return Estimate(float(shortest), n=len(points), method=f"rule of the wmel 0.18 repository, epsilon {epsilon:g}")
 
 
 def horizon_set(plan_horizons: Sequence[int], successes: Sequence[np.ndarray], epsilon: float) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from wmel.contract.cell import part_label
 from wmel.experiments.build import named_environment
 from wmel.kinds import check_methods
 from wmel.parts import name_and_settings
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.records import stamp
 from wmel.reports.tool_envelopes import CheckRecord, FindingEntry
 from wmel.results import Result
@@ -97,6 +98,6 @@ def recorded_result(record: CheckRecord) -> Result:
         lines,
         1 if broken else 0,
         "check",
-        draw=figure_of("figures:promises_figure", record),
+        draw=partial(draw_figure, "figures:promises_figure", record),
         prints_rows=True,
     )

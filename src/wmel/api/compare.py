@@ -1,6 +1,7 @@
 """wmel.compare: what a change did to success, task by task, on the episodes both sides ran."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from wmel.experiments.load import LoadedStudy, load_study
 from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.compare_record import comparison_record
 from wmel.reports.compare_report import compare_answer, compare_document
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.records import write_record
 from wmel.results import Result
 from wmel.schema import Run, pool_runs
@@ -93,7 +94,7 @@ def recorded_result(record: ComparisonRecord) -> Result:
         verb="compare",
         document=lambda: compare_document(record, unshown),
         failures=failures,
-        draw=figure_of("figures:differences_figure", record),
+        draw=partial(draw_figure, "figures:differences_figure", record),
     )
 
 

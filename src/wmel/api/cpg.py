@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -17,9 +17,11 @@ from wmel.experiments.expand import training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
-from wmel.reports.document import figure_of
-from wmel.reports.gap_report import gap_answer, gap_document
+from wmel.reports.document import draw_figure
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
+from wmel.reports.study_record import study_of_gaps
+from wmel.reports.study_report import study_document
+from wmel.reports.study_summary import study_answer
 from wmel.results import Result
 from wmel.schema import Coverage
 
@@ -133,16 +135,16 @@ def _result(
         own["gaps"] = {model: arms.gap(model) for model in arms.learned}
         own["verdicts"] = {model: arms.verdict(model) for model in arms.learned}
     return Result(
-        lambda: gap_answer(record()),
+        lambda: study_answer(study_of_gaps(record())),
         lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
         record,
         exit_code=1 if reasons else 0,
         verb="cpg",
         folder=folder_of(store),
         store=store,
-        document=lambda: gap_document(record()),
+        document=lambda: study_document(study_of_gaps(record())),
         failures=reasons,
-        draw=figure_of("figures:arms_figure", record),
+        draw=partial(draw_figure, "figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,
     )

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.esnr_report import esnr_answer, esnr_document
@@ -98,7 +99,7 @@ def recorded_result(record: EsnrRecord, store: Store | None = None) -> Result:
         verb="esnr",
         folder=folder_of(store),
         store=store,
-        draw=figure_of("esnr_figures:ratios", record),
+        draw=partial(draw_figure, "esnr_figures:ratios", record),
         document=lambda: esnr_document(record),
         more={"readings": record.readings},
     )

@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.reports.document import figure_of, plotly_needed
+from wmel.reports.document import draw_figure, plotly_needed
 from wmel.reports.esnr_envelope import OverTrainingRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.over_training_curves import TrainingReadings
@@ -113,7 +113,7 @@ def trainings_result(trainings: Sequence[TrainingReadings], store: Store | None 
         verb="esnr_over_training",
         folder=folder_of(store),
         store=store,
-        draw=figure_of("over_training_figures:ratios_figure", trainings, trainings[0].methods[0]),
+        draw=partial(draw_figure, "over_training_figures:ratios_figure", trainings, trainings[0].methods[0]),
         document=lambda: over_training_document(trainings),
         prints_rows=True,
         more={"trainings": trainings},

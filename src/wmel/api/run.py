@@ -25,7 +25,7 @@ from wmel.experiments.store import Store
 from wmel.models.oracle import Oracle
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.entries import scorecard_entry
 from wmel.reports.json_envelope import RunRecord
 from wmel.reports.records import recorded_run, run_record, run_scorecard
@@ -91,7 +91,7 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         folder=folder_of(store),
         store=store,
         failures=[broken] if broken else [],
-        draw=figure_of("figures:outcomes", record),
+        draw=partial(draw_figure, "figures:outcomes", record),
         document=lambda: run_document(record(), card),
         more={"scorecard": card, "run": found},
     )

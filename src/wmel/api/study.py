@@ -24,7 +24,7 @@ from wmel.experiments.spec import parse_study
 from wmel.experiments.store import Store
 from wmel.experiments.sweeps import ENTRY_KINDS
 from wmel.files import read_toml
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.study_envelope import StudyRecord
@@ -233,8 +233,8 @@ def _duration(seconds: float) -> str:
 def _figure(record: StudyRecord) -> Any:
     """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
     if study_gaps(record):
-        return figure_of("figures:forest", record)()
+        return draw_figure("figures:forest", record)
     shown = study_intervals(record)
     assert shown is not None
-    found = [*figure_of("figures:curves", record)(), *figure_of("figures:reading_figures", record)()]
-    return found[0] if found else figure_of("figures:intervals_figure", shown)()
+    found = [*draw_figure("figures:curves", record), *draw_figure("figures:reading_figures", record)]
+    return found[0] if found else draw_figure("figures:intervals_figure", shown)

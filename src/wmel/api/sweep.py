@@ -26,7 +26,7 @@ from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
-from wmel.reports.document import figure_of
+from wmel.reports.document import draw_figure
 from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
 from wmel.reports.sweep_report import sweep_answer, sweep_document
@@ -109,7 +109,7 @@ def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) 
         folder=folder_of(store),
         store=store,
         failures=[broken] if broken else [],
-        draw=figure_of("figures:sweep_figure", record),
+        draw=partial(draw_figure, "figures:sweep_figure", record),
         document=lambda: sweep_document(record, curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},
     )

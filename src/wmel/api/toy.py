@@ -1,7 +1,7 @@
 """wmel.esnr_toy: the ceiling bounce, where ESNR can be held against the truth."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, is_number, requires_package
 from wmel.reports.any_record import FILES
-from wmel.reports.document import figure_of, plotly_needed
+from wmel.reports.document import draw_figure, plotly_needed
 from wmel.reports.esnr_envelope import ToyRecord
 from wmel.reports.records import write_record
 from wmel.results import Result
@@ -75,7 +75,7 @@ def _result(panels: Sequence[Any]) -> Result:
         rows,
         cache(lambda: toy_record(panels)),
         verb="esnr_toy",
-        draw=figure_of("toy_figures:all_ratios_figure", panels),
+        draw=partial(draw_figure, "toy_figures:all_ratios_figure", panels),
         document=lambda: toy_document(panels),
         prints_rows=True,
         more={"panels": panels},

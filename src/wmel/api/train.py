@@ -12,8 +12,8 @@ from wmel.api.given import Given, has_its_settings
 from wmel.api.verbs import given_twice, verb
 from wmel.contract.trainer import OfflineTrainer
 from wmel.errors import BadInput, requires_package
-from wmel.kinds import check_methods, implements
-from wmel.parts import name_and_settings
+from wmel.kinds import check_methods
+from wmel.parts import implements, name_and_settings
 from wmel.reports.small_svg import Curves
 from wmel.results import LazyValue, Result
 

@@ -12,7 +12,7 @@ from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Policy
 from wmel.errors import BadDecision, BadStep, describe_error
-from wmel.kinds import implements
+from wmel.parts import implements
 from wmel.perturbations.window import perturb_observations
 from wmel.randomness import Streams
 

@@ -16,7 +16,7 @@ from wmel.experiments.keys import environment_part
 from wmel.experiments.model_keys import SEED
 from wmel.experiments.spec import MAX_CELLS, StudySpec
 from wmel.experiments.sweeps import StudyEntry, arm_name
-from wmel.kinds import implements
+from wmel.parts import implements
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from wmel.contract.objective import ClosestApproach, ModelReward, Objective, Red
 from wmel.contract.planner import CandidateCosts
 from wmel.contract.world_model import HasReward, HasRollout, WorldModel
 from wmel.errors import BadModel
-from wmel.kinds import implements
+from wmel.parts import implements
 
 BYTES_PER_CHUNK = 1 << 20  # of imagined observations, about the cache of a core
 

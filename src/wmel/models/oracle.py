@@ -8,8 +8,8 @@ from wmel.contract.environment import Environment, HasStateRollout
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
-from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
+from wmel.parts import implements
 
 
 @dataclass(frozen=True)

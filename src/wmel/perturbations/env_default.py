@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from wmel.contract.environment import Environment, Perturbable
 from wmel.contract.perturbation import PendingStep
 from wmel.errors import BadInput
-from wmel.kinds import implements
+from wmel.parts import implements
 from wmel.perturbations.window import NoEffect
 from wmel.randomness import Streams
 

@@ -9,7 +9,7 @@ from wmel.arrays import Array
 from wmel.contract.environment import Environment, Walkable
 from wmel.contract.policy import Decision, Percept, StatelessPolicy
 from wmel.errors import BadInput
-from wmel.kinds import implements
+from wmel.parts import implements
 from wmel.randomness import Streams
 
 

@@ -23,10 +23,10 @@ from wmel.errors import (
     require,
     require_whole,
 )
-from wmel.kinds import implements
 from wmel.models.callable_model import adapt_model
 from wmel.models.imagine import ImaginedCost
 from wmel.models.oracle import Oracle
+from wmel.parts import implements
 from wmel.randomness import Streams
 
 BYTES_OF_CANDIDATES = 64 << 20  # sampled at a time

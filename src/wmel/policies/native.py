@@ -11,9 +11,8 @@ from wmel.contract.environment import Environment, Finite, Space
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadDecision, BadInput
-from wmel.kinds import implements
 from wmel.models.callable_model import adapt_model
-from wmel.parts import Meaning
+from wmel.parts import Meaning, implements
 from wmel.policies.four_methods import FourMethods
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.randomness import Streams

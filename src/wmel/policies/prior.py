@@ -10,8 +10,8 @@ from wmel.contract.environment import Environment, Space
 from wmel.contract.policy import Decision, Percept, StatelessPolicy
 from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadInput
-from wmel.kinds import implements
 from wmel.models.callable_model import adapt_model
+from wmel.parts import implements
 from wmel.policies.latent_mppi import check_numeric_actions
 from wmel.randomness import Streams
 

@@ -31,7 +31,7 @@ def arms_table(
     columns = (
         TableColumn("arm", False),
         *(TableColumn(label, False) for label in labels),
-        *map(TableColumn, ("success", "95% CI", *measured)),
+        *map(TableColumn, ("success", "95% interval", *measured)),
         TableColumn("n", is_detail=True),
     )
     rows = tuple(

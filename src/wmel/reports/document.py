@@ -152,15 +152,11 @@ def plotly_needed() -> AbstractContextManager[None]:
     return requires_package("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
-def figure_of(place: str, *given: Any) -> Callable[[], Any]:
-    """A figure that is computed when it is wanted, by a function of `wmel.reports`; callables are called first."""
-
-    def make() -> Any:
-        with plotly_needed():
-            draw = import_object(f"wmel.reports.{place}")
-        return draw(*(one() if callable(one) else one for one in given))
-
-    return make
+def draw_figure(place: str, *given: Any) -> Any:
+    """The figure that a function of `wmel.reports` returns; callables among its arguments are called first."""
+    with plotly_needed():
+        draw = import_object(f"wmel.reports.{place}")
+    return draw(*(one() if callable(one) else one for one in given))
 
 
 def _blocks_within(section: Section) -> Iterator[Block]:

@@ -1,10 +1,11 @@
 """The report of ESNR: which signal is usable, what must not be compared, what points wrong."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from wmel.contract.cell import ORACLE
 from wmel.reports.cells import undefined, with_interval
-from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, figure_of
+from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.words import listed_words, short, stamp_words
@@ -64,7 +65,7 @@ def _overlaps(one: EsnrEntry, best: EsnrEntry) -> bool:
 
 
 def _figure(name: str, title: str, record: EsnrRecord) -> Figure:
-    return Figure(name, title, figure_of(f"esnr_figures:{name}", record))
+    return Figure(name, title, partial(draw_figure, f"esnr_figures:{name}", record))
 
 
 def esnr_table(record: EsnrRecord) -> Table:

@@ -143,7 +143,7 @@ def _point(gap: StudyGap, row: int) -> Point:
 
 def _told(gap: StudyGap, point: Point) -> str:
     interval = f"{point.value:+.3f} [{point.low:+.3f}, {point.high:+.3f}] ({gap.entry.gap_method})"
-    return "<br>".join(map(html.escape, (gap.comparison.name, gap.title, interval, gap.entry.verdict)))
+    return "<br>".join(map(html.escape, (gap.place, gap.title, interval, gap.entry.verdict)))
 
 
 def _short(name: str, longest: int = LONGEST) -> str:

@@ -35,7 +35,7 @@ class EstimateEntry(Entry):
 
 
 class ScorecardEntry(Entry):
-    """The documents' fields, and every estimate in full beside them."""
+    """The fields of the wmel 0.18 repository, and every estimate in full beside them."""
 
     policy_name: str
     episodes: Positive
@@ -233,7 +233,7 @@ class VerdictEntry(Entry):
 
 
 class CPGEntry(Entry):
-    """The gap of one model: the documents' fields, ours beside them."""
+    """The gap of one model: the fields of the wmel 0.18 repository, ours beside them."""
 
     oracle_success_rate: float
     learned_success_rate: float
@@ -244,7 +244,9 @@ class CPGEntry(Entry):
     n_episodes_oracle: Positive
     n_episodes_learned: Positive
     verdict: str
-    verdict_paper: str | None  # null: the run could stop early, which the documents' rule and interval do not allow for
+    verdict_paper: (
+        str | None
+    )  # null: the run could stop early, which the rule and interval of the CPG paper do not allow for
     verdicts: dict[str, VerdictEntry]  # by rule
     agresti_caffo: IntervalEntry | None
     mid_p: EstimateEntry
@@ -277,4 +279,4 @@ class CPGRecord(Envelope):
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
     models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
-    paper_first: bool = False  # the documents' interval and rule are shown first
+    paper_first: bool = False  # the interval and rule of the CPG paper are shown first

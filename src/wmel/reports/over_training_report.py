@@ -1,6 +1,7 @@
 """The report of ESNR over training: its shape, its curves and what goes together with it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from wmel.diagnostics.esnr.over_training import CurveShape, Levels, TrainingCurve, left_biased_region, u_shape
 from wmel.reports import esnr_report
 from wmel.reports.cells import undefined, with_interval
-from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, figure_of
+from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_envelope import EsnrEntry
 from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead
@@ -42,7 +43,7 @@ def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]
     """The ratios of a method, and where its gradients point."""
 
     def made(name: str) -> Callable[[], Any]:
-        return figure_of(f"over_training_figures:{name}", trainings, method)
+        return partial(draw_figure, f"over_training_figures:{name}", trainings, method)
 
     found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"), LEGEND)]
     if any(entry.alignment is not None for one in trainings for entry in one.entries(method)):
@@ -55,9 +56,9 @@ def _beside(trainings: Sequence[TrainingReadings]) -> list[Figure]:
     """Figures of numbers from elsewhere: over training, and against ESNR."""
     home, made = "over_training_figures", []
     for column in columns_of(trainings):
-        made.append((f"{column} over training", figure_of(f"{home}:column_figure", trainings, column)))
+        made.append((f"{column} over training", partial(draw_figure, f"{home}:column_figure", trainings, column)))
         for method in trainings[0].methods:
-            draw = figure_of(f"{home}:scatter_figure", trainings, column, method)
+            draw = partial(draw_figure, f"{home}:scatter_figure", trainings, column, method)
             made.append((f"{column} against ESNR by {method}", draw))
     return [Figure(f"beside-{place}", title, draw) for place, (title, draw) in enumerate(made)]
 

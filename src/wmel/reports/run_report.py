@@ -1,8 +1,10 @@
 """The report of a run: its scorecard, and where states were visited."""
 
+from functools import partial
+
 from wmel.analysis.scorecard import Scorecard
 from wmel.reports.arms import coverage_section
-from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
+from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.json_envelope import RunRecord
 from wmel.reports.words import bounds, count_words, describe_setting, number, stamp_words
 
@@ -34,7 +36,7 @@ def run_document(record: RunRecord, card: Scorecard) -> Document:
     setting = describe_setting(metadata, f"{metadata.episodes} of at most {metadata.horizon} steps")
     sections = [
         Section("Scorecard", [Table(f"Scorecard of {metadata.policy}", columns, rows)]),
-        Section("Outcomes", [Figure("outcomes", "Every episode", figure_of("figures:outcomes", record))]),
+        Section("Outcomes", [Figure("outcomes", "Every episode", partial(draw_figure, "figures:outcomes", record))]),
         coverage_section({metadata.policy: record.coverage}),
     ]
     title = f"{metadata.policy} in {metadata.env}"

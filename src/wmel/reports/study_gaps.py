@@ -8,9 +8,8 @@ from wmel.contract.labels import label_text
 from wmel.reports.answers import JudgedGap, place_of
 from wmel.reports.json_envelope import VerdictEntry
 from wmel.reports.study_envelope import ComparedEntry, ComparisonEntry, StudyRecord
-from wmel.reports.words import part_name
+from wmel.reports.words import part_name, setting_facts
 
-NOT_NAMED = ("seeds", "seed", "episodes", "versions", "parts", "metrics", "latency_threads", "weights", "evaluations")
 BARE = ("environment", "planner")  # facts that need no key
 
 
@@ -33,6 +32,11 @@ class StudyGap:
     def title(self) -> str:
         """The model, and that it acts by itself where it does: the gap is then of model and planner together."""
         return self.model if self.acts_by is None else f"{self.model} (model and planner: {self.acts_by})"
+
+    @property
+    def place(self) -> str:
+        """What tells the setting from the others, or the environment where there is one setting."""
+        return self.differs or self.comparison.setting.env
 
     @property
     def name(self) -> str:
@@ -69,9 +73,12 @@ def study_gaps(record: StudyRecord) -> list[StudyGap]:
     ]
 
 
-def gaps_of(comparison: ComparisonEntry) -> list[StudyGap]:
-    """Those of one setting."""
-    return [StudyGap(comparison, model, entry) for model, entry in comparison.gaps.items()]
+def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]]:
+    """The settings that have no gap, each with what tells it from the other settings of the study."""
+    settings = [*record.comparisons, *record.uncompared]
+    labels = distinct_labels(settings)
+    named = [(label or one.setting.env, one) for label, one in zip(labels, settings, strict=True)]
+    return [(place, one) for place, one in named if not one.gaps]
 
 
 def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
@@ -86,6 +93,19 @@ def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
         if _distinguished(facts, [*named, name]) > _distinguished(facts, [] if name in swept else named):
             named.append(name)
     return [" ".join(_worded(name, one[name]) for name in named if one.get(name)) for one in facts]
+
+
+def shared_facts(settings: Sequence[ComparisonEntry]) -> dict[str, str]:
+    """The facts that all settings of a study share."""
+    first, *others = map(facts_of, settings)
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+
+
+def facts_of(comparison: ComparisonEntry) -> dict[str, str]:
+    """The settings that all arms share, without those that the study sweeps."""
+    setting = comparison.setting
+    episodes = f"{setting.episodes} of at most {setting.horizon} steps"
+    return setting_facts(setting, episodes, ("model", *comparison.labels))
 
 
 def _distinguished(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:

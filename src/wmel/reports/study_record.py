@@ -8,6 +8,7 @@ from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry
 from wmel.reports.entries import coverage_entries, estimate_entry, scorecard_entry
+from wmel.reports.json_envelope import CPGRecord, Envelope
 from wmel.reports.records import run_metadata, stamp
 from wmel.reports.study_envelope import (
     ClaimsEntry,
@@ -56,6 +57,35 @@ def study_record(
         ]
         + [MissingEntry(cell=name, episodes=0, reason=reason) for name, reason in (unread or {}).items()],
         refused=refused,
+    )
+
+
+def study_of_gaps(record: CPGRecord) -> StudyRecord:
+    """A comparison as a study of one setting, so that both have one report; its gaps are corrected together."""
+    pairs = f"Pairs were added until each gap was decided, at most {record.max_episodes}."
+    comparison = ComparisonEntry(
+        name=record.environment,
+        labels={},
+        arm_labels={},
+        setting=record.setting,
+        scorecards=record.scorecards,
+        gaps={
+            model: ComparedEntry(**dict(entry), mid_p_holm=None, claims=None) for model, entry in record.cpgs.items()
+        },
+        coverage={name: one for name, one in record.coverage.items() if one is not None},
+    )
+    return StudyRecord(
+        **{name: getattr(record, name) for name in Envelope.model_fields},
+        kind="study",
+        name=f"Counterfactual planning gap in {record.environment}",
+        about="" if record.max_episodes is None else pairs,
+        cells=len(record.scorecards),
+        episodes=sum(card.episodes for card in record.scorecards.values()),
+        paper_first=record.paper_first,
+        rescored=None,
+        comparisons=_with_holm([comparison]),
+        missing=[],
+        refused=[],
     )
 
 

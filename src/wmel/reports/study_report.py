@@ -1,57 +1,148 @@
-"""The report of a study: one sentence that reconciles its gaps, each gap in words, curves, arms, what is missing."""
+"""The report of gaps, of a study or of one comparison: an answer, each gap, curves, arms and further numbers.
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+A section is a function of the record; SECTIONS lists them in their order.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
-from wmel.contract.labels import label_text
-from wmel.reports.answers import DIRECTIONS, EQUALITIES, PAPER
+from wmel.reports.answers import DIRECTIONS, EQUALITIES
 from wmel.reports.arms import arms_table, coverage_table
-from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, figure_of, text_of
+from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.esnr_envelope import EsnrRecord
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
-from wmel.reports.study_gaps import StudyGap, equivalence_margin, gaps_of, study_gaps
+from wmel.reports.study_gaps import (
+    StudyGap,
+    distinct_labels,
+    equivalence_margin,
+    facts_of,
+    shared_facts,
+    study_gaps,
+)
 from wmel.reports.study_readings import differences_tables, reading_curves, readings_tables
 from wmel.reports.study_summary import study_answer
-from wmel.reports.study_tables import gaps_table, missing_table, summary_table
-from wmel.reports.words import count_words, describe_setting, stamp_words
+from wmel.reports.study_tables import further_table, gaps_table, missing_table, rules_table
+from wmel.reports.words import count_words, join_facts, stamp_words
 
-FEW = 12  # so many sentences are shown unfolded
+PRINTED, UNFOLDED = 4, 12  # so many sentences are shown in a terminal, and unfolded on a page
+Readings = Sequence[EsnrRecord]  # of ESNR, of several models at the same states
 
 
-def study_document(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> Document:
-    """The whole report; `readings` are those of ESNR that was read side by side."""
-    gaps = study_gaps(record)
-    shared_limits = limits_of_all(gaps)
-    points = Points([ListItem(gap_sentence(gap, shared_limits), gap.name, gap.entry.verdict) for gap in gaps])
-    sentences = Section("Each gap in words", [points], is_folded=len(gaps) > FEW, is_detail=len(gaps) > 1)
-    title = "Every gap with its interval"
-    forest = Figure("forest-0", title, figure_of("figures:forest", record), _legend(record))
-    plotted = Section(title, [forest] if gaps else [], is_detail=True)
-    tables, apart = readings_tables(record.readings), differences_tables(readings)
-    swept = [f"{one.label}: {one.where}" for one in study_curves(record)]
-    read = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
-    sections = [
-        Section("Gaps", [plotted, summary_table(record), *map(Text, shared_limits), sentences]),
-        Section("Readings", [*tables, *_figures("reading", read, figure_of("figures:reading_figures", record))]),
-        Section("Differences between models", apart, is_detail=True),
-        Section("Curves", _figures("curve", swept, figure_of("figures:curves", record))),
-        Section("Comparisons", list(map(_comparison, record.comparisons)), is_detail=bool(gaps)),
-        Section("Arms without an oracle", list(map(_comparison, record.uncompared))),
-        Section("Missing cells", [missing_table(record)]),
-        Section("Refused", [Points.of(record.refused)]),
-    ]
-    shared = [*text_of(record.about), Text(size_words(record), True)]
+def study_document(record: StudyRecord, readings: Readings = ()) -> Document:
+    """The whole report."""
+    settings = [*record.comparisons, *record.uncompared]
+    shared = [*text_of(record.about), Text(describe_size(record), True)]
+    if settings:
+        shared.append(Text(join_facts(shared_facts(settings)), True))
+    sections = [section(record, readings) for section in SECTIONS]
     return Document(record.name, study_answer(record), shared, sections, stamp_words(record))
 
 
-def _figures(name: str, titles: Sequence[str], make: Callable[[], Sequence[Any]]) -> list[Figure]:
+def gaps_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """Every gap as a row, in a sentence and in the figure."""
+    gaps = study_gaps(record)
+    title = "Every gap with its interval"
+    forest = Figure("forest-0", title, partial(draw_figure, "figures:forest", record), _legend(record))
+    plotted = Section(title, [forest] if gaps else [], is_detail=True)
+    if len(gaps) == 1:  # the answer is its sentence
+        return Section("Gaps", [plotted, gaps_table(record), *map(Text, _limits(gaps[0]))])
+    shared_limits = limits_of_all(gaps)
+    points = Points([ListItem(gap_sentence(gap, shared_limits), gap.name, gap.entry.verdict) for gap in gaps])
+    sentences = Section("Each gap in words", [points], is_folded=len(gaps) > UNFOLDED, is_detail=len(gaps) > PRINTED)
+    return Section("Gaps", [plotted, gaps_table(record), *map(Text, shared_limits), sentences])
+
+
+def readings_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """The values of each diagnostic, and their curves over the swept settings."""
+    titles = [f"{one.measure} over {one.label}: {one.where}" for one in reading_curves(record)]
+    figures = _figures("reading", titles, partial(draw_figure, "figures:reading_figures", record))
+    return Section("Readings", [*readings_tables(record.readings), *figures])
+
+
+def differences_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """The differences of ESNR between models at the same states."""
+    return Section("Differences between models", differences_tables(readings), is_detail=True)
+
+
+def curves_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """Success and gap over the swept settings."""
+    titles = [f"{one.label}: {one.where}" for one in study_curves(record)]
+    return Section("Curves", _figures("curve", titles, partial(draw_figure, "figures:curves", record)))
+
+
+def arms_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """Success and costs of each arm; of several settings one folded section each."""
+    settings = record.comparisons
+    if len(settings) != 1:
+        return Section("Arms", _arms_of_settings(record, settings), is_detail=bool(study_gaps(record)))
+    figure = Figure("arms", "Success of each arm", partial(draw_figure, "figures:arms_figure", settings[0]))
+    return Section("Arms", [*_arm_tables(settings[0]), figure])
+
+
+def uncompared_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """The arms of settings in which the oracle was not run."""
+    return Section("Arms without an oracle", _arms_of_settings(record, record.uncompared))
+
+
+def further_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """How each verdict was reached, the rule of the CPG paper last, and further numbers."""
+    tables = [rules_table(record), further_table(record)] if study_gaps(record) else []
+    return Section("The rules, and further numbers", tables, is_folded=True, is_detail=True)
+
+
+def missing_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """The cells whose episodes are incomplete."""
+    return Section("Incomplete cells", [missing_table(record)])
+
+
+def refused_section(record: StudyRecord, readings: Readings = ()) -> Section:
+    """What could not be pooled or compared, and why."""
+    return Section("Refused", [Points.of(record.refused)])
+
+
+SECTIONS = (
+    gaps_section,
+    readings_section,
+    differences_section,
+    curves_section,
+    arms_section,
+    uncompared_section,
+    further_section,
+    missing_section,
+    refused_section,
+)
+
+
+def describe_size(record: StudyRecord) -> str:
+    """How many cells, episodes, settings and readings are stored, and a criterion that replaced the study's own."""
+    sizes = {"cell": record.cells, "stored episode": record.episodes, "setting": len(record.comparisons)}
+    sizes["reading"] = len(record.readings)
+    words = ", ".join(count_words(count, noun) for noun, count in sizes.items() if count) or "nothing is stored"
+    judged = f" Success was judged anew by {record.rescored}, in place of the study's own criterion."
+    return f"{words[:1].upper()}{words[1:]}.{'' if record.rescored is None else judged}"
+
+
+def gap_sentence(gap: StudyGap, shared: Sequence[str] = ()) -> str:
+    """The answer of one gap in a list, and its limits; those that all gaps share are stated once elsewhere."""
+    return " ".join([gap.judged.short_sentence, *(one for one in _remarks(gap) if one not in shared)])
+
+
+def limits_of_all(gaps: Sequence[StudyGap]) -> list[str]:
+    """What the verdicts of several gaps leave open alike."""
+    if len(gaps) < 2:
+        return []
+    first, *others = map(_remarks, gaps)
+    return [one for one in first if all(one in other for other in others)]
+
+
+def _figures(name: str, titles: Sequence[str], compute: Callable[[], Sequence[Any]]) -> list[Figure]:
     """Several figures that are computed together, when the first is shown."""
-    made = cache(make)
-    return [Figure(f"{name}-{at}", title, lambda at=at: made()[at]) for at, title in enumerate(titles)]
+    computed = cache(compute)
+    return [Figure(f"{name}-{at}", title, lambda at=at: computed()[at]) for at, title in enumerate(titles)]
 
 
 def _legend(record: StudyRecord) -> str:
@@ -60,62 +151,32 @@ def _legend(record: StudyRecord) -> str:
     return f"Right of 0 planning does better on the true dynamics than on the model.{band}"
 
 
-def _comparison(comparison: ComparisonEntry) -> Section:
-    """A setting: what its arms share, what each reached, the gaps with all that is known of them."""
-    arms = arms_table(
-        f"Arms of {comparison.name}", comparison.scorecards, comparison.setting.metrics, comparison.arm_labels
-    )
-    reasons = list(_verdict_reasons(comparison))
-    blocks: list[Block] = [
-        Text(describe_comparison(comparison), True),
-        arms.without_empty_columns,
-        gaps_table(comparison),
-        coverage_table(comparison.coverage),
-        Points.of(reasons) if reasons else Text("No gap was measured here."),
-    ]
-    return Section(comparison.name, blocks, is_folded=True)
+def _arms_of_settings(record: StudyRecord, settings: Sequence[ComparisonEntry]) -> list[Section]:
+    """A folded section for each setting; its heading and its text name what differs between settings."""
+    everything = [*record.comparisons, *record.uncompared]
+    shared = shared_facts(everything) if everything else {}
+    sections = []
+    for one, label in zip(settings, distinct_labels(settings), strict=True):
+        own = {name: value for name, value in facts_of(one).items() if name not in shared}
+        text = [Text(join_facts(own), True)] if own else []
+        sections.append(Section(label or one.setting.env, [*text, *_arm_tables(one)], is_folded=True))
+    return sections
 
 
-def _verdict_reasons(comparison: ComparisonEntry) -> Iterator[str]:
-    """Every verdict of every model, by every rule it was judged by, the paper's last."""
-    for gap in gaps_of(comparison):
-        for rule, verdict in sorted(gap.entry.verdicts.items(), key=lambda one: one[0] == PAPER):
-            yield f"{gap.title}: {verdict.label} ({rule}): {verdict.reason}"
-
-
-def size_words(record: StudyRecord) -> str:
-    """What was run."""
-    sizes = {"cell": record.cells, "stored episode": record.episodes, "setting": len(record.comparisons)}
-    sizes["reading"] = len(record.readings)
-    words = ", ".join(count_words(count, noun) for noun, count in sizes.items() if count) or "nothing is stored"
-    judged = f" Success was judged anew by {record.rescored}, in place of the study's own criterion."
-    return f"{words[:1].upper()}{words[1:]}.{'' if record.rescored is None else judged}"
-
-
-def describe_comparison(comparison: ComparisonEntry) -> str:
-    """One line: what every arm shares."""
+def _arm_tables(comparison: ComparisonEntry) -> list[Block]:
     setting = comparison.setting
-    shared = describe_setting(setting, f"{setting.episodes} of at most {setting.horizon} steps", differing=("model",))
-    swept = (f"swept {name}: {label_text(value)}" for name, value in comparison.labels.items())
-    return "; ".join([shared, *swept])
+    arms = arms_table("Success and costs of each arm", comparison.scorecards, setting.metrics, comparison.arm_labels)
+    return [arms.without_empty_columns, coverage_table(comparison.coverage)]
 
 
-def gap_sentence(gap: StudyGap, shared: Sequence[str] = ()) -> str:
-    """The answer of one gap in a list, and how far it carries; what all gaps share is left to one sentence."""
-    return " ".join([gap.judged.short_sentence, *(one for one in _limits(gap) if one not in shared)])
-
-
-def limits_of_all(gaps: Sequence[StudyGap]) -> list[str]:
-    """What the verdicts of several gaps leave open alike."""
-    if len(gaps) < 2:
-        return []
-    first, *others = ([*_limits(gap)] for gap in gaps)
-    return [one for one in first if all(one in other for other in others)]
+def _remarks(gap: StudyGap) -> list[str]:
+    """The remarks of the answer, and the limits of the verdict."""
+    return [*gap.judged.notes, *_limits(gap)]
 
 
 def _limits(gap: StudyGap) -> list[str]:
-    """What the verdict does not say, in sentences."""
-    limits = gap.judged.notes
+    """What the verdict does not cover, in sentences."""
+    limits = []
     if gap.acts_by is not None:
         limits.append(f"It acts by itself ({gap.acts_by}): the gap is of model and planner together.")
     if gap.is_open:

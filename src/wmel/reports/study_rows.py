@@ -7,7 +7,7 @@ from wmel.contract.cell import part_label
 from wmel.contract.labels import label_columns, label_text
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_envelope import ComparisonEntry, ReadingEntry, StudyRecord
-from wmel.reports.study_gaps import StudyGap, study_gaps
+from wmel.reports.study_gaps import StudyGap, places_without_gaps, study_gaps
 
 MEASURED = {"steps": "average_steps_to_success", "return": "average_return"}
 
@@ -33,7 +33,7 @@ def study_rows(record: StudyRecord) -> list[dict[str, Any]]:
     ]
 
 
-def shown_labels(record: Any) -> list[dict[str, str]]:
+def label_texts(record: Any) -> list[dict[str, str]]:
     """What is swept, as people write it, for every row of a sweep or a study; empty where a row has no such setting."""
     if record.kind == "sweep":
         return [{name: label_text(value) for name, value in point.swept.items()} for point in record.points]
@@ -44,8 +44,10 @@ def shown_labels(record: Any) -> list[dict[str, str]]:
 
 
 def _all_rows(record: StudyRecord) -> list[_Row]:
-    settings = (*record.comparisons, *record.uncompared)
-    arms = [*map(_gap_row, study_gaps(record)), *(row for one in settings if not one.gaps for row in _arm_rows(one))]
+    arms = [
+        *map(_gap_row, study_gaps(record)),
+        *(row for place, one in places_without_gaps(record) for row in _arm_rows(place, one)),
+    ]
     taken = {name for row in arms for name in row.numbers}
     return [*arms, *(_reading_row(one, taken) for one in record.readings)]
 
@@ -73,15 +75,15 @@ def _gap_row(gap: StudyGap) -> _Row:
         "verdict": entry.verdict,
     }
     labels = {**one.labels, **one.arm_labels.get(gap.model, {})}
-    return _Row({"setting": one.name, "model": gap.model}, labels, one.sweeps, numbers)
+    return _Row({"setting": gap.place, "model": gap.model}, labels, one.sweeps, numbers)
 
 
-def _arm_rows(one: ComparisonEntry) -> Iterator[_Row]:
+def _arm_rows(place: str, one: ComparisonEntry) -> Iterator[_Row]:
     for arm, card in one.scorecards.items():
         measured = {name: card.estimates[metric].value for name, metric in MEASURED.items() if metric in card.estimates}
         labels = {**one.labels, **one.arm_labels.get(arm, {})}
         numbers = {**_interval("success", card.estimates["success_rate"]), **measured, "episodes": card.episodes}
-        yield _Row({"setting": one.name, "model": arm}, labels, one.sweeps, numbers)
+        yield _Row({"setting": place, "model": arm}, labels, one.sweeps, numbers)
 
 
 def _reading_row(one: ReadingEntry, taken: Collection[str]) -> _Row:

@@ -7,7 +7,7 @@ from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.small_svg import Intervals
 from wmel.reports.study_envelope import ReadingEntry, StudyRecord
-from wmel.reports.study_gaps import StudyGap, study_gaps
+from wmel.reports.study_gaps import StudyGap, places_without_gaps, study_gaps
 from wmel.reports.words import count_words, listed_words
 from wmel.stats.estimate import Estimate
 
@@ -46,10 +46,10 @@ def study_intervals(record: StudyRecord) -> Intervals | None:
 
 def _arms(record: StudyRecord) -> list[Intervals]:
     """The arms of settings without a gap, by each measure that some of them have."""
-    settings = [one for one in (*record.comparisons, *record.uncompared) if not one.gaps]
+    settings = places_without_gaps(record)
     found = []
     for metric, word in MEASURES.items():
-        cards = {f"{one.name} {arm}": card for one in settings for arm, card in one.scorecards.items()}
+        cards = {f"{place} {arm}": card for place, one in settings for arm, card in one.scorecards.items()}
         rows = _defined({name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates})
         found += [Intervals(rows, f"{word}, with 95% interval")] if rows else []
     return found

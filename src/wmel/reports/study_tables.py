@@ -1,106 +1,136 @@
-"""The tables of a study: every gap, the arms and gaps of one comparison, and the cells that are missing."""
+"""The tables of gaps: one row per gap, how each verdict was reached, further numbers, and missing cells."""
+
+from collections.abc import Sequence
 
 from wmel.analysis.verdict import format_interval
-from wmel.reports.cells import estimate_cell, p_value_cell, undefined
+from wmel.contract.cell import FLOOR
+from wmel.reports.answers import PAPER
+from wmel.reports.cells import estimate_cell, metric_cell, p_value_cell, undefined
 from wmel.reports.cpg_record import EARLY
 from wmel.reports.document import Table, TableCell, TableColumn
-from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
-from wmel.reports.study_gaps import StudyGap, gaps_of, study_gaps
+from wmel.reports.entries import estimate_from
+from wmel.reports.study_envelope import StudyRecord
+from wmel.reports.study_gaps import StudyGap, study_gaps
 from wmel.stats.estimate import Estimate
 
 
-def summary_table(record: StudyRecord) -> Table:
-    """Every gap in a line."""
-    numbers = ("oracle", "success", "gap", "95% interval", "mid-p", "Holm mid-p", "n")
-    columns = (
-        TableColumn("setting", False),
-        TableColumn("model", False),
-        *([TableColumn("verdict (paper)", False)] if record.paper_first else []),
-        TableColumn("verdict", False),
-        *(TableColumn(one, is_detail=one == "mid-p") for one in numbers),
-    )
+def gaps_table(record: StudyRecord) -> Table:
+    """One row per gap."""
+    gaps = study_gaps(record)
+    numbers = ("oracle", "success", "random", "gap", "95% interval", "Holm mid-p", "n")
+    paper = [TableColumn("verdict (paper)", False)] if record.paper_first else []
+    columns = (*_name_columns(gaps), *paper, TableColumn("verdict", False), *map(TableColumn, numbers))
     rows = tuple(
         (
-            TableCell(gap.differs or gap.comparison.setting.env),
-            TableCell(gap.title),
+            *_name_cells(gap, gaps),
             *([_paper_verdict(gap)] if record.paper_first else []),
             TableCell(gap.entry.verdict),
             TableCell(f"{gap.entry.oracle_success_rate:.3f}", value=gap.entry.oracle_success_rate),
             TableCell(f"{gap.entry.learned_success_rate:.3f}", value=gap.entry.learned_success_rate),
+            _floor(gap),
             TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
-            TableCell(format_interval(_interval(gap))),
-            p_value_cell(gap.entry.mid_p.value, gap.entry.mid_p.reason),
-            _adjusted(gap),
-            TableCell(_episodes(gap)),
+            TableCell(format_interval(_interval(gap)), value=(gap.entry.gap_ci_low, gap.entry.gap_ci_high)),
+            p_value_cell(gap.entry.mid_p_holm, gap.entry.mid_p.reason or "it was not adjusted"),
+            _episodes(gap),
         )
-        for gap in study_gaps(record)
+        for gap in gaps
     )
-    return Table("Every gap of the study", columns, rows, names=2)
+    return Table("Every gap with its verdict", columns, rows, names=_names(gaps)).without_empty_columns
 
 
-def gaps_table(comparison: ComparisonEntry) -> Table:
-    """The gap of each model, with all that is known of it."""
-    gaps = gaps_of(comparison)
-    rules = sorted({gap.verdict.rule for gap in gaps})
-    pooled = any(gap.entry.claims is not None for gap in gaps)
-    claims = ("these checkpoints", "this training recipe") if pooled else ()
-    numbers = ("mid-p", "Holm mid-p", "only oracle / only model", "relative loss", "return gap")
+def rules_table(record: StudyRecord) -> Table:
+    """How each verdict was reached: by the rule that decides, then by the rule of the CPG paper."""
+    gaps = study_gaps(record)
+    titles = ("rule", "verdict", "interval", "reason")
+    columns = (*_name_columns(gaps), *(TableColumn(title, title == "interval") for title in titles))
+    rows = tuple(
+        (
+            *_name_cells(gap, gaps),
+            TableCell(rule),
+            TableCell(verdict.label),
+            _verdict_interval(estimate_from(verdict.interval)),
+            TableCell(verdict.reason),
+        )
+        for gap in gaps
+        for rule, verdict in sorted(gap.entry.verdicts.items(), key=lambda one: one[0] == PAPER)
+    )
+    return Table("How each verdict was reached", columns, rows, names=_names(gaps) + 1)
+
+
+def further_table(record: StudyRecord) -> Table:
+    """Further numbers of each gap; columns in which nothing was requested are left out."""
+    gaps = study_gaps(record)
+    titles = ("mid-p", "only oracle", "only model", "relative loss", "return gap")
+    claims = ("these checkpoints", "this training recipe")
     columns = (
-        TableColumn("model", False),
-        TableColumn("gap"),
-        TableColumn("95% interval"),
+        *_name_columns(gaps),
         TableColumn("method", False),
-        TableColumn(f"verdict ({' or '.join(rules)})", False),
-        TableColumn("verdict (paper)", False),
-        *map(TableColumn, (*numbers, *claims, "n that decides")),
+        *map(TableColumn, (*titles, *claims, "n that decides")),
+        TableColumn("failures of the model's arm", False),
     )
-    rows = tuple(_gap_row(gap, pooled=pooled, rule_named=len(rules) > 1) for gap in gaps)
-    return Table(f"Gaps of {comparison.name}", columns, rows)
+    rows = tuple((*_name_cells(gap, gaps), *_further_cells(gap)) for gap in gaps)
+    return Table("Further numbers of each gap", columns, rows, names=_names(gaps)).without_empty_columns
 
 
 def missing_table(record: StudyRecord) -> Table:
-    """Cells that are not whole."""
+    """Cells whose episodes are incomplete."""
     columns = (TableColumn("cell", False), TableColumn("episodes missing"), TableColumn("reason", False))
-    rows = tuple((TableCell(one.cell), TableCell(str(one.episodes)), TableCell(one.reason)) for one in record.missing)
-    return Table("Cells that are not whole", columns, rows)
+    rows = tuple(
+        (TableCell(one.cell), TableCell(str(one.episodes), value=one.episodes), TableCell(one.reason))
+        for one in record.missing
+    )
+    return Table("Incomplete cells", columns, rows)
 
 
-def _gap_row(gap: StudyGap, *, pooled: bool, rule_named: bool) -> tuple[TableCell, ...]:
+def _name_columns(gaps: Sequence[StudyGap]) -> list[TableColumn]:
+    return [TableColumn(title, False) for title in ("setting", "model")[-_names(gaps) :]]
+
+
+def _name_cells(gap: StudyGap, gaps: Sequence[StudyGap]) -> list[TableCell]:
+    return [TableCell(gap.place), TableCell(gap.title)][-_names(gaps) :]
+
+
+def _names(gaps: Sequence[StudyGap]) -> int:
+    """How many cells name a gap: a setting is named if there are several."""
+    return 2 if any(gap.differs for gap in gaps) else 1
+
+
+def _further_cells(gap: StudyGap) -> list[TableCell]:
     entry, claims = gap.entry, gap.entry.claims
-    only, once = (entry.oracle_only, entry.learned_only), undefined("one seed was trained")
-    both = (once, once)
+    both = [undefined("one seed was trained")] * 2
     if claims is not None:
-        both = (estimate_cell(claims.these_checkpoints), estimate_cell(claims.this_training_recipe))
-    return (
-        TableCell(gap.title),
-        TableCell(f"{entry.gap:+.3f}"),
-        TableCell(format_interval(_interval(gap))),
+        both = [estimate_cell(claims.these_checkpoints), estimate_cell(claims.this_training_recipe)]
+    split = ", ".join(f"{share:.3f} by {cause}" for cause, share in entry.failure_split.items())
+    return [
         TableCell(entry.gap_method),
-        TableCell(f"{entry.verdict}, {gap.verdict.rule}" if rule_named else entry.verdict),
-        _paper_verdict(gap),
         p_value_cell(entry.mid_p.value, entry.mid_p.reason),
-        _adjusted(gap),
-        undefined("the arms are not paired") if None in only else TableCell(f"{only[0]} / {only[1]}"),
+        _count(entry.oracle_only, "the arms are not paired"),
+        _count(entry.learned_only, "the arms are not paired"),
         estimate_cell(entry.relative_loss),
         estimate_cell(entry.return_gap, 2),
-        *(both if pooled else ()),
-        _deciding(gap),
-    )
+        *both,
+        _count(gap.verdict.n_that_decides, _why_no_number(gap)),
+        TableCell(split) if split else undefined("no episode of the model failed"),
+    ]
+
+
+def _count(value: int | None, reason: str) -> TableCell:
+    return undefined(reason) if value is None else TableCell(str(value), value=value)
+
+
+def _why_no_number(gap: StudyGap) -> str:
+    return "no number of episodes is known to decide" if gap.is_open else "the gap is decided"
+
+
+def _floor(gap: StudyGap) -> TableCell:
+    """The success of random actions."""
+    card = gap.comparison.scorecards.get(FLOOR)
+    return undefined("random actions were not run") if card is None else metric_cell(card, "success_rate")
 
 
 def _paper_verdict(gap: StudyGap) -> TableCell:
-    named = gap.entry.verdict_paper
-    return undefined(EARLY) if named is None else TableCell(named)
-
-
-def _deciding(gap: StudyGap) -> TableCell:
-    if gap.verdict.n_that_decides is not None:
-        return TableCell(str(gap.verdict.n_that_decides))
-    return undefined("no number of episodes is known to decide") if gap.is_open else TableCell("decided")
-
-
-def _adjusted(gap: StudyGap) -> TableCell:
-    return p_value_cell(gap.entry.mid_p_holm, gap.entry.mid_p.reason or "it was not adjusted")
+    label = gap.entry.verdict_paper
+    return undefined(EARLY) if label is None else TableCell(label)
 
 
 def _interval(gap: StudyGap) -> Estimate:
@@ -108,6 +138,13 @@ def _interval(gap: StudyGap) -> Estimate:
     return Estimate(entry.gap, entry.gap_ci_low, entry.gap_ci_high, entry.n_episodes_oracle, entry.gap_method)
 
 
-def _episodes(gap: StudyGap) -> str:
-    """Episodes per arm, once where both have as many."""
-    return " / ".join(map(str, dict.fromkeys((gap.entry.n_episodes_oracle, gap.entry.n_episodes_learned))))
+def _verdict_interval(interval: Estimate) -> TableCell:
+    if interval.low is None or interval.high is None:
+        return undefined(interval.reason or "it has no interval")
+    return TableCell(format_interval(interval), value=(interval.low, interval.high))
+
+
+def _episodes(gap: StudyGap) -> TableCell:
+    """Episodes per arm, once if both arms have as many."""
+    counts = (gap.entry.n_episodes_oracle, gap.entry.n_episodes_learned)
+    return TableCell(" / ".join(map(str, dict.fromkeys(counts))), value=counts)

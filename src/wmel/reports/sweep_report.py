@@ -1,10 +1,12 @@
 """The report of a sweep: a line for each point, and the planning horizon that is enough."""
 
+from functools import partial
+
 from wmel.analysis.horizon import HorizonSweep
 from wmel.contract.labels import label_text
 from wmel.reports.arms import coverage_section
 from wmel.reports.cells import metric_bounds, metric_cell
-from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, figure_of
+from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.json_envelope import SweepPointEntry, SweepRecord
 from wmel.reports.words import count_words, describe_setting, horizon_note, listed_words, number, stamp_words
 
@@ -16,7 +18,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     metadata, swept = record.metadata, list(record.points[0].swept) or ["plan_horizon"]
     columns = (
         *(TableColumn(name, False) for name in swept),
-        *map(TableColumn, ("success", "95% CI", "steps", "latency_ms", "95% CI (ms)", "compute/decision")),
+        *map(TableColumn, ("success", "95% interval", "steps", "latency_ms", "95% interval (ms)", "compute/decision")),
         *map(TableColumn, metadata.metrics),
     )
     rows = tuple(
@@ -36,7 +38,10 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     enough = f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"
     sections = [
         Section("Points", [table.without_empty_columns, *([Text(enough)] if "plan_horizon" in swept else [])]),
-        Section("Curve", [Figure("curve", "Success over what is swept", figure_of("figures:sweep_figure", record))]),
+        Section(
+            "Curve",
+            [Figure("curve", "Success over what is swept", partial(draw_figure, "figures:sweep_figure", record))],
+        ),
         coverage_section({_point_words(point): point.coverage for point in record.points}),
     ]
     setting = describe_setting(metadata, f"{metadata.episodes_per_point} per point{_length_words(record)}", swept)

@@ -1,6 +1,7 @@
 """The report of the ceiling bounce: what ESNR foretells of an ascent, and what it does not."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from wmel.reports.document import (
     TableCell,
     TableColumn,
     Text,
-    figure_of,
+    draw_figure,
 )
 from wmel.reports.toy_record import toy_record
 from wmel.reports.words import bounds, stamp_words
@@ -63,7 +64,7 @@ def _figures(name: str, title: str, legend: str, panels: Sequence[Panel]) -> Sec
         Figure(
             f"{name.removesuffix('_figure')}-{place}",
             f"{title}, launch at {panel.speed:g} m/s",
-            figure_of(f"toy_figures:{name}", panel),
+            partial(draw_figure, f"toy_figures:{name}", panel),
             "" if place else legend,
         )
         for place, panel in enumerate(panels)

@@ -54,6 +54,16 @@ def part_words(part: Mapping[str, Any] | str) -> str:
 
 def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> str:
     """What every row of a result shares, in one line; `differing` names what differs from row to row."""
+    return join_facts(setting_facts(metadata, episodes, differing))
+
+
+def join_facts(facts: Mapping[str, str]) -> str:
+    """Facts by name in one line."""
+    return "; ".join(f"{name}: {value}" for name, value in facts.items())
+
+
+def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> dict[str, str]:
+    """The settings of a result by name; `differing` names what differs from row to row."""
     share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
     reads = " (reads the true state)" if metadata.policy_reads == "state" else ""
     facts = {
@@ -69,7 +79,7 @@ def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str]
         "seeds": _list_seeds(metadata.seeds),
         "episodes": episodes,
     }
-    return "; ".join(f"{name}: {value}" for name, value in facts.items() if value is not None)
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:

@@ -84,11 +84,19 @@ def mcnemar_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:
     return np.where(fewer == more, 1.0, both_tails)
 
 
+def mcnemar_one_sided_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:
+    """One-sided mid-p: how likely a fair coin gives the oracle at least as many of the discordant pairs."""
+    one, other = finite_numbers(oracle_only, "discordant counts"), finite_numbers(learned_only, "discordant counts")
+    total = one + other
+    return (_binomial_tail(other, total) + _binomial_tail(other - 1, total)) / 2
+
+
 def _binomial_tail(heads: np.ndarray, tosses: np.ndarray) -> np.ndarray:
     """Probability of at most `heads` heads of a fair coin, by the incomplete beta function: counts stay floats."""
     from scipy.special import betainc  # imported late: it takes a quarter of a second
 
-    return np.where(heads < 0, 0.0, betainc(np.maximum(tosses - heads, 0.5), np.maximum(heads, 0) + 1, 0.5))
+    inside = betainc(np.maximum(tosses - heads, 0.5), np.maximum(heads, 0) + 1, 0.5)
+    return np.where(heads < 0, 0.0, np.where(heads >= tosses, 1.0, inside))
 
 
 def _ordered_counts(oracle_only: object, learned_only: object) -> tuple[np.ndarray, np.ndarray]:

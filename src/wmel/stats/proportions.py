@@ -4,7 +4,7 @@ import numpy as np
 
 from wmel.errors import require_share
 from wmel.stats.estimate import Z95, Bounds, Estimate, check_counts, two_sided_z
-from wmel.stats.numerics import invert_score
+from wmel.stats.numerics import invert_score, log_factorials
 
 
 def wilson(successes: int, trials: int) -> Estimate:
@@ -85,6 +85,23 @@ def _restricted_rate(
     angle = (np.pi + np.arccos(np.clip(ratio, -1, 1))) / 3
     root = 2 * u * np.cos(angle) - b / (3 * a)
     return np.clip(root, np.maximum(0, -difference), np.minimum(1, 1 - difference))
+
+
+def fisher_mid_p(s_o: object, n_o: int, s_l: object, n_l: int) -> np.ndarray:
+    """One-sided mid-p of Fisher's test: how likely the oracle has at least as many of all successes by chance.
+
+    The observed number counts half.
+    """
+    one, other = np.broadcast_arrays(np.asarray(s_o, int), np.asarray(s_l, int))
+    one, total = one[..., None], (one + other)[..., None]
+    counts, logs = np.arange(n_o + 1), log_factorials(n_o + n_l)
+    rest = total - counts
+    possible = (rest >= 0) & (rest <= n_l)
+    rest = np.where(possible, rest, 0)
+    ways = logs[n_o] - logs[counts] - logs[n_o - counts] + logs[n_l] - logs[rest] - logs[n_l - rest]
+    all_ways = logs[n_o + n_l] - logs[total] - logs[n_o + n_l - total]
+    chances = np.where(possible, np.exp(ways - all_ways), 0.0)
+    return (chances * ((counts > one) + 0.5 * (counts == one))).sum(axis=-1)
 
 
 def relative_loss(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.environment import Environment, HasStateRollout, Perturbable
-from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
+from wmel.parts import implements
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.findings import Finding, check_promises, compare

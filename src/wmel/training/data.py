@@ -12,7 +12,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require_whole
-from wmel.kinds import implements
+from wmel.parts import implements
 
 TRAINING_SEED_OFFSET = 10_000  # training episodes of seed s are the episodes of seed s + offset: the published formula
 EPISODES_AT_ONCE = 64

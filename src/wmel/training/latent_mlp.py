@@ -12,10 +12,9 @@ from torch.nn.functional import mse_loss
 from wmel.contract.environment import Enumerable, Environment, Finite
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.kinds import implements
 from wmel.models.imagine import rollout_by_steps
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.parts import refuse_unknown_settings, setting
+from wmel.parts import implements, refuse_unknown_settings, setting
 from wmel.training.card import build_card
 from wmel.training.data import Dataset, Transitions, has_reward, network_input, window_indices
 from wmel.training.evaluate import observation_errors, reward_errors

@@ -12,9 +12,8 @@ from torch.nn.functional import mse_loss
 from wmel.contract.environment import Enumerable, Environment, Finite, Space
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import require
-from wmel.kinds import implements
 from wmel.models.mlp import MLP, MLPModel
-from wmel.parts import refuse_unknown_settings, setting
+from wmel.parts import implements, refuse_unknown_settings, setting
 from wmel.training.card import build_card
 from wmel.training.data import Dataset, Transitions, network_input
 from wmel.training.evaluate import observation_errors

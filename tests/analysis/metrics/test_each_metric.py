@@ -30,7 +30,7 @@ def test_latency_averages_over_decisions_not_over_episodes():
     assert value("average_planning_latency_ms", planning_latencies_ms=[(1.0,), (2.0, 3.0), ()]) == 2.0
 
 
-def test_compute_per_decision_is_the_documents_formula():
+def test_compute_per_decision_is_the_published_formula():
     """4000 per plan call, 2 and 3 calls, 10 and 30 steps: 20000 / 40."""
     assert value("average_compute_per_decision", declared_compute=[8000.0, 12000.0], steps=[10, 30]) == 500
 

@@ -9,13 +9,13 @@ from wmel import catalog
 from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import HasReward, HasValue
-from wmel.kinds import implements
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
 from wmel.models.tdmpc2.layers import two_hot_mean
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, Tasks
 from wmel.objectives import Upright
+from wmel.parts import implements
 from wmel.testing import check_world_model, failures
 
 WAYS = ("latent", "decoded")

@@ -26,9 +26,9 @@ from wmel.diagnostics.esnr.sampling import ActionDistribution, EsnrSettings, act
 from wmel.diagnostics.esnr.signal import PAPER_EPSILON
 from wmel.diagnostics.states import Observations, given_observations
 from wmel.errors import BadInput
-from wmel.kinds import implements
 from wmel.machine import limit_blas_threads
 from wmel.models.oracle import Oracle
+from wmel.parts import implements
 
 METHODS = {"fog": first_order, "zog": zeroth_order, "cem": elite_mean}
 DIFFERENCES = "fog(fd)"

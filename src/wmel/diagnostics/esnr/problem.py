@@ -12,8 +12,8 @@ from wmel.contract.world_model import HasReward, HasValue, WorldModel
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.states import Observations
 from wmel.errors import BadInput, BadModel, WmelError, describe_error
-from wmel.kinds import implements
 from wmel.models.imagine import ImaginedRollout, imagine
+from wmel.parts import implements
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
-"""The toy worlds behave as the documents' do: every figure of the reference, at a stated error probability.
+"""The toy environments give the figures of the wmel 0.18 repository, at a stated error probability.
 
-Reference: the documents' implementation at 1,500 episodes (horizon 10) and 1,000 (others), deviations as measured
+Reference: the code of that repository at 1,500 episodes (horizon 10) and 1,000 (others), deviations as measured
 there. Ours: 500 episodes per horizon. 14 comparisons share an error probability of 1% (Bonferroni): a correct
 implementation fails here with probability at most .01, and since the seeds are fixed it either does or does not.
 """
@@ -124,12 +124,12 @@ def baseline(environment, policy, *, episodes, horizon):
 @pytest.mark.parametrize(
     ("policy", "rate"), [("random", 0.0), ("greedy", 0.0), ("tabular-world-model", 1.0), ("cem", 1.0)]
 )
-def test_the_baselines_of_the_maze_are_the_documents(policy, rate):
+def test_the_baselines_of_the_maze_are_the_published_ones(policy, rate):
     assert baseline("maze_toy", policy, episodes=30, horizon=60)["success"].mean() == rate
 
 
 def test_greedy_walks_the_two_rooms_with_one_move_lost_to_the_wall_beside_the_door():
-    """11 steps are the shortest path; walking x first it bumps once. The documents' 12.5 are perturbed."""
+    """11 steps are the shortest path; walking x first it bumps once. The published 12.5 are perturbed."""
     table = baseline("two_room_toy", "greedy", episodes=50, horizon=60)
     assert table["success"].all() and (table["steps"] == 12).all()
 
@@ -156,8 +156,8 @@ def test_a_random_walk_arrives_as_often_as_its_transition_matrix_says(environmen
     assert abs(arrived - 3000 * chance) < 4 * math.sqrt(3000 * chance * (1 - chance)) + 1
 
 
-def test_the_documents_random_baseline_of_the_two_rooms_is_that_chance():
-    """2 of 50 in the documents: an exact binomial test at 1%."""
+def test_the_published_random_baseline_of_the_two_rooms_agrees_with_the_exact_chance():
+    """2 of 50 in the wmel 0.18 repository: an exact binomial test at 1%."""
     chance = chance_of_arriving("two_room_toy", 60)
     chances = [math.comb(50, k) * chance**k * (1 - chance) ** (50 - k) for k in range(51)]
     assert sum(p for p in chances if p <= chances[2] * (1 + 1e-9)) > 0.01
