@@ -34,7 +34,7 @@ class Meaning:
     at_most: float | None = None
     above: float | None = None
     below: float | None = None
-    cap: int = MAX_WHOLE  # of whole numbers; named only where it is exceeded
+    cap: float = MAX_WHOLE  # of whole numbers; named only where it is exceeded
 
     def allows(self, value: Any) -> bool:
         """Whether a number, or every number of a list, lies within the limits. Other values have no limits."""
