@@ -9,7 +9,7 @@ from wmel.analysis.scorecard import stored_scorecard
 from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.errors import BadRecord
 from wmel.reports.any_record import FILES
-from wmel.reports.entries import agree, coverage_entries, coverage_from, estimate_entry, scorecard_entry
+from wmel.reports.entries import coverage_entries, coverage_from, estimate_entry, follows, scorecard_entry
 from wmel.reports.json_envelope import CPGEntry, CPGRecord, IntervalEntry, RunRecord, VerdictEntry
 from wmel.reports.records import read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.schema import Run
@@ -118,6 +118,6 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     said = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, said))
-        if not agree(stored, derived):
+        if not follows(stored, derived):
             raise BadRecord(f"{path} does not follow from the records of its arms: {field} differs")
     return arms

@@ -17,13 +17,13 @@ from wmel.files import write_atomically
 from wmel.machine import wmel_version
 from wmel.reports.any_record import RECORD, AnyRecord
 from wmel.reports.entries import (
-    agree,
     coverage_entry,
     coverage_from,
     episode_entries,
     episode_table,
     estimate_entry,
     estimate_from,
+    follows,
     scorecard_entry,
 )
 from wmel.reports.json_envelope import (
@@ -233,7 +233,7 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
             ),
         ]
     for entry, expected in zip(stored, derived, strict=True):
-        if not agree(entry.model_dump(), expected.model_dump()):
+        if not follows(entry.model_dump(), expected.model_dump()):
             raise BadRecord(f"{path} is not a wmel record: its summary does not follow from its rows")
 
 

@@ -131,6 +131,7 @@ def deciding_probabilities(cap: int, delta: float, alpha: float) -> dict[int, np
             more_c = np.pad(probability[:, 1:], ((0, 0), (0, 1)))
             of_b, of_c = (b + PRIOR) / (pairs + 3 * PRIOR), (c + PRIOR) / (pairs + 3 * PRIOR)
             probability = of_b * more_b + of_c * more_c + np.maximum(1 - of_b - of_c, 0) * probability
+            probability[b + c > pairs] = 0.0  # such counts do not occur
         probability[gap] = 1.0
         probability[equivalent_counts(pairs, delta, alpha)] = 1.0
         if is_look(pairs) and pairs < cap:
