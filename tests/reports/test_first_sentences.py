@@ -150,7 +150,6 @@ COSINES = st.sampled_from([None, (0.8, 0.7, 0.9), (0.1, -0.2, 0.4), (-0.5, -0.8,
 POINTS = {None: "was not measured", 0.8: "the way of the truth", 0.1: "not shown to point", -0.5: "against the truth"}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "oracle"]), INTERVALS, COSINES), min_size=1, max_size=6))
 def test_the_sentence_of_esnr_claims_the_most_signal_only_where_no_interval_overlaps(found):
     rows = [reading(model, "fog", ratio, cosine) for model, ratio, cosine in found]
