@@ -17,6 +17,7 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.reports.any_record import FILES
 from wmel.reports.records import write_record
+from wmel.reports.terminal import render_terminal
 from wmel.results import Result
 
 
@@ -41,7 +42,7 @@ def report(
     result = load(path)
     into = Path(output) if output is not None else path.parent if path.is_file() else path
     name = path.stem if path.is_file() and output is None else "report"
-    return replace(result, files=_write_pages(result, into, name), folder=into, lines=[result.answer])
+    return replace(result, files=_write_pages(result, into, name), folder=into, lines=lambda: _first_lines(result))
 
 
 def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Result:
@@ -57,7 +58,13 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
         result = stored_result(loaded, store)
     write_record(into / FILES[result.record.kind], result.record)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
-    return replace(result, files=_write_pages(result, into, "report"), failures=damaged, folder=into)
+    files = _write_pages(result, into, "report")
+    return replace(result, files=files, failures=damaged, folder=into, lines=lambda: _first_lines(result))
+
+
+def _first_lines(result: Result) -> list[str]:
+    """What is printed beside the path of the page: the answer and the first section."""
+    return [result.answer] if result.document is None else render_terminal(result.document(), is_brief=True)
 
 
 def _write_pages(result: Result, into: Path, name: str) -> dict[str, Path]:

@@ -96,12 +96,12 @@ def further_section(record: StudyRecord, readings: Readings = ()) -> Section:
 
 def missing_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """The cells whose episodes are incomplete."""
-    return Section("Incomplete cells", [missing_table(record)])
+    return Section("Incomplete cells", [missing_table(record)], is_notice=True)
 
 
 def refused_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """What could not be pooled or compared, and why."""
-    return Section("Refused", [Points.of(record.refused)])
+    return Section("Refused", [Points.of(record.refused)], is_notice=True)
 
 
 SECTIONS = (
