@@ -9,9 +9,8 @@ from wmel.api.episodes import check_outputs
 from wmel.api.load import load, result_path, stored_result
 from wmel.api.study import stored_study
 from wmel.api.verbs import verb
-from wmel.contract.cell import Cell, CellResult
+from wmel.contract.cell import Cell, CellResult, swept_setting
 from wmel.contract.criterion import Criterion
-from wmel.contract.labels import swept_setting
 from wmel.errors import BadInput
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
