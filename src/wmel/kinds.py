@@ -6,17 +6,19 @@ from typing import Any
 
 from wmel.errors import BadInput, locate_code, with_article
 
-METHODS: Mapping[str, tuple[str, ...]] = {  # and attributes; an objective may lack `costs` (contract.ModelReward)
+METHODS: Mapping[str, tuple[str, ...]] = {  # all of its Protocol; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
     "planner": ("plan", "plan_horizon", "evaluations", "warm_start"),
-    "policy": ("act", "observe", "reads"),
+    "policy": ("act", "observe", "name", "reads", "compute_per_plan_call", "settings"),
     "objective": ("name", "reduction"),
     "perturbation": ("strike", "sense", "deliver", "carry", "check", "name", "window"),
-    "executor": ("__call__",),
+    "executor": ("__call__", "workers"),
     "metric": ("__call__",),
     "diagnostic": ("read", "check", "describe"),
-    "trainer": ("train", "resolve", "blank", "model", "check", "forecast"),
-}
+    "trainer": (
+        "train", "resolve", "blank", "model", "check", "forecast", "of_card", "rollouts", "checkpoint_updates"
+    ),
+}  # fmt: skip
 SIGNATURES: Mapping[str, tuple[str, ...]] = {  # methods that identify the kind of an object; the first match counts
     "environment": ("spec", "reset", "step"),
     "planner": ("plan",),
@@ -28,6 +30,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {  # methods that identify the kind 
 }
 MODEL_METHODS = (("encode", "step"), ("encode", "rollout"))  # a model has either pair
 METRIC_PARAMETER = "table"  # the name of a metric's first parameter
+EXECUTOR_PARAMETER = "work"  # the name of an executor's first parameter
 ENVIRONMENT_PARAMETER = "environment"  # the name of the first parameter of a policy's or an objective's function
 
 
@@ -41,7 +44,7 @@ def check_methods(kind: str, part: Any) -> None:
     refuse_definition(kind, part)
     missing = missing_methods(kind, part)
     if missing:
-        expected = f"a name, {{name, **settings}} or an object with {missing[0]}"
+        expected = f"a name, {{name, **settings}} or an object with {', '.join(missing)}"
         raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass {expected}")
 
 
@@ -79,11 +82,20 @@ def kind_of(thing: Any) -> str | None:
         returned = thing.__annotations__.get("return")
         if isinstance(returned, type) and kind_of(returned) is not None:
             return kind_of(returned)
-        is_dynamics = count_required_parameters(thing) == 2 and not takes_environment(thing)  # state, action
-        return "metric" if _takes_table(thing) else "model" if is_dynamics else None
-    kind = thing if isinstance(thing, type) else type(thing)
-    call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
-    return None if call is None else "metric" if _takes_table(call) else "executor"
+        return "metric" if _takes_table(thing) else "model" if _is_dynamics(thing) else None
+    return _kind_of_callable(thing if isinstance(thing, type) else type(thing))
+
+
+def _kind_of_callable(definition: type) -> str | None:
+    """The kind of a class without methods of a kind, by the parameters of its `__call__`."""
+    call = next((vars(one)["__call__"] for one in definition.__mro__ if "__call__" in vars(one)), None)
+    if call is None:
+        return None
+    if _takes_table(call):
+        return "metric"
+    if hasattr(definition, "workers") or _first_parameter(call) == EXECUTOR_PARAMETER:
+        return "executor"
+    return "model" if _is_dynamics(call) else None
 
 
 def takes_environment(function: Any) -> bool:
@@ -92,8 +104,14 @@ def takes_environment(function: Any) -> bool:
 
 
 def count_required_parameters(function: Any) -> int:
-    """How many parameters of a function have no default."""
-    return sum(one.default is one.empty for one in inspect.signature(function).parameters.values())
+    """How many parameters of a function or class have no default."""
+    return sum(one.default is one.empty for one in _parameters(function))
+
+
+def _is_dynamics(function: Any) -> bool:
+    """Whether a function or method requires two arguments, as the dynamics of a model: state and action."""
+    required = [one.name for one in _parameters(function) if one.default is one.empty]
+    return len(required) == 2 and required[0] != ENVIRONMENT_PARAMETER
 
 
 def _takes_table(function: Any) -> bool:
@@ -102,7 +120,15 @@ def _takes_table(function: Any) -> bool:
 
 
 def _first_parameter(function: Any) -> str | None:
-    return next((name for name in inspect.signature(function).parameters if name != "self"), None)
+    return next((one.name for one in _parameters(function)), None)
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    """The parameters of a function, method or class, without `self`; none if they are unknown."""
+    try:
+        return [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    except (TypeError, ValueError):
+        return []
 
 
 def _other_kind(kind: str, name: str, built: type, missing: list[str], make: Any) -> BadInput:

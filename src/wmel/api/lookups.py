@@ -139,8 +139,11 @@ def _registry_of(name: str) -> Registry:
     from wmel.testing.kits import build_default
 
     add_cwd_to_path()
-    made = build_default(import_object(name), name)
-    kind = kind_of(made)
+    made = import_object(name)
+    kind = kind_of(made) if isinstance(made, type) else None
+    if kind is None:
+        made = build_default(made, name)
+        kind = kind_of(made)
     if kind is None and inspect.isfunction(made) and takes_environment(made):
         raise BadInput(
             f"'{name}' builds a policy or an objective: annotate what it returns, and its settings are listed"

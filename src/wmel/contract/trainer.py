@@ -26,10 +26,10 @@ class ProgressListener:
 
 
 class Trainer(Protocol):
-    """A frozen dataclass of settings; a setting that is None has a default that depends on the environment."""
+    """A frozen dataclass of settings; a setting that is None has a default that depends on the environment.
 
-    @property
-    def seed(self) -> int: ...
+    A setting `seed`, if it has one, is the seed of each training of a recipe.
+    """
 
     @property
     def rollouts(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error
-from wmel.kinds import count_required_parameters, takes_environment
+from wmel.kinds import count_required_parameters, kind_of, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
@@ -46,13 +46,19 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
 
 
 def build_default(thing: Any, name: str) -> Any:
-    """The part that a function of settings builds with its defaults. Returns anything else unchanged."""
-    if not inspect.isfunction(thing) or not builds_part(thing):
-        return thing
+    """The part that a function of settings, or a class without required arguments, builds with its defaults.
+
+    Returns anything else unchanged.
+    """
+    is_class = isinstance(thing, type) and not count_required_parameters(thing)
+    return _build(thing, name) if is_class or (inspect.isfunction(thing) and builds_part(thing)) else thing
+
+
+def _build(make: Any, name: str) -> Any:
     try:
-        return thing()
+        return make()
     except (Exception, SystemExit) as error:
-        place = locate_error(error) or locate_code(thing, is_library_shown=True)
+        place = locate_error(error) or locate_code(make, is_library_shown=True)
         raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
 
 
@@ -78,10 +84,12 @@ def _identify(thing: Any, name: str) -> tuple[str, Any]:
     attributes = {*dir(thing), *(settings_of(thing) if isinstance(thing, type) else ())}
     for kind, methods in METHODS_OF_KIND.items():
         if attributes.issuperset(methods) and not attributes.issuperset(INTERFACES["four methods"]):
-            return kind, thing() if isinstance(thing, type) else thing
+            return kind, _build(thing, name) if isinstance(thing, type) else thing
     if any(attributes.issuperset(methods) for methods in INTERFACES.values()):
         return "model", thing
-    if not callable(thing) or isinstance(thing, type):
+    if isinstance(thing, type):
+        thing = _build(thing, name)  # it requires arguments, which the error names
+    if not callable(thing) or kind_of(thing) == "executor":
         raise BadInput(f"{name} is none of {', '.join(METHODS_OF_KIND)}, model or metric: it has none of their methods")
     if takes_environment(thing):
         raise BadInput(f"{name} builds a policy or an objective, which no kit checks: try it with `wmel run`")
