@@ -51,6 +51,7 @@ PLANNERS = Registry(
         ),
     },
     group="wmel.planners",
+    taken=lambda: POLICIES.built_in,  # planners and policies share one namespace: a run names either
 )
 POLICIES = Registry(
     "policy",
@@ -61,6 +62,7 @@ POLICIES = Registry(
         "prior": Part("wmel.policies.direct:prior", "the policy that a model has learned, without planning (TD-MPC2)"),
     },
     group="wmel.policies",
+    taken=lambda: PLANNERS.parts,
 )
 PERTURBATIONS = Registry(
     "perturbation",
@@ -237,11 +239,9 @@ def is_planner(name: str) -> bool:
     An imported class is a planner if it has `plan` and no `act`, a function if it builds its part from settings alone:
     the function of a policy requires the environment.
     """
-    if POLICIES.has(name):
-        return False
     if PLANNERS.has(name):
         return True
-    if ":" not in name:
+    if POLICIES.has(name) or ":" not in name:
         return False
     thing = PLANNERS.load(name)
     if inspect.isfunction(thing):

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
@@ -150,22 +150,30 @@ class Part:
 class Registry:
     """The parts of one kind: built-in parts, and those that installed packages provide by entry point."""
 
-    def __init__(self, kind: str, parts: dict[str, Part], group: str | None = None):
+    def __init__(
+        self,
+        kind: str,
+        parts: dict[str, Part],
+        group: str | None = None,
+        taken: Callable[[], Container[str]] = tuple,
+    ):
         self.kind, self.group = kind, group
         self.built_in: Mapping[str, Part] = MappingProxyType(parts)
+        self._taken = taken  # returns names of another kind that a plugin cannot use
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """Every part by name. A plugin cannot replace a built-in part."""
-        return {**_plugins(self.group), **self.built_in} if self.group else self.built_in
+        """Every part by name. A plugin cannot replace a built-in part, or use a name that is taken."""
+        if not self.group:
+            return self.built_in
+        taken = self._taken()
+        return {**{name: part for name, part in _plugins(self.group).items() if name not in taken}, **self.built_in}
 
     @property
     def refused(self) -> list[Part]:
         """Parts of plugins whose name belongs to a built-in part or to another plugin."""
-        if not self.group:
-            return []
-        taken = {name for name in _plugins(self.group) if name in self.built_in}
-        return [part for name, part in _entry_points(self.group) if name in taken or part != _plugins(self.group)[name]]
+        parts = self.parts
+        return [part for name, part in _entry_points(self.group) if part != parts.get(name)] if self.group else []
 
     @property
     def _families(self) -> tuple[str, ...]:

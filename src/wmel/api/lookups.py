@@ -105,7 +105,7 @@ def _kind(kind: str, registry: Registry) -> tuple[Mapping[str, Any], list[str]]:
     rows = table("name", "origin", "what it is")
     for name, part in entry.items():
         rows.add_row(name, part["origin"], part["summary"])
-    skipped = [f"skipped: {one.origin} offers {one.target} under a built-in's name" for one in registry.refused]
+    skipped = [f"skipped: {one.origin} offers {one.target} under a name that is taken" for one in registry.refused]
     return entry, [f"\n{kind}", lines_of(rows), *skipped]
 
 
