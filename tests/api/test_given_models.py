@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import wmel
+from wmel.api.given import Given
+from wmel.api.study import _study_of_objects
 from wmel.errors import BadInput
+from wmel.training.mlp import MLPTrainer
 
 TINY = {"episodes": 2, "horizon": 6, "quiet": True}
 
@@ -43,6 +46,50 @@ def test_a_training_is_a_model(trained):
         wmel.run("maze_toy", "cem", model={"a": folder, "b": folder}, **TINY)
     with pytest.raises(BadInput, match="'power'"):
         wmel.cpg("maze_toy", wmel.power(oracle=0.9, learned=0.5), **TINY)
+
+
+def test_a_trainer_object_is_the_recipe_of_its_settings(tmp_path):
+    trainer = MLPTrainer(epochs=2, batch=64, seed=3)
+    recipe = {"trainer": "mlp", "epochs": 2, "batch": 64, "seeds": [3]}
+    study = {"name": "recipes", "episodes": 2, "horizon": 6, "environments": ["maze_toy"], "planners": ["cem"]}
+    both = [{"name": "object", "trainer": trainer}, {"name": "table", **recipe}]
+    result = wmel.study({**study, "models": both}, output=tmp_path / "s", quiet=True)
+    assert result.summary.trained == 1 and result.exit_code == 0
+    for models in ([trainer], {"mlp": trainer}):
+        assert study_of_dict({**study, "models": models}) == study_of_dict(
+            {**study, "models": [{"name": "mlp", **recipe}]}
+        )
+    gap = wmel.cpg("maze_toy", {"a": trainer}, planner="cem", **TINY)
+    assert gap.exit_code == 0 and list(gap.gaps) == ["a"]
+
+
+def study_of_dict(data):
+    return [cell.key for cell in _study_of_objects(data, Given.of(None)).cells]
+
+
+class OwnTrainer:
+    """A trainer that no settings rebuild."""
+
+    rollouts = checkpoint_updates = ()
+
+    def train(self, environment, folder, listener): ...
+
+    resolve = blank = model = check = forecast = of_card = train
+
+
+@pytest.mark.parametrize(
+    ("models", "offending"),
+    [
+        ({"a": OwnTrainer()}, "OwnTrainer"),
+        ({"a": MLPTrainer}, "MLPTrainer is a class"),
+        ([{"name": "a", "trainer": OwnTrainer()}], "OwnTrainer"),
+        ([{"name": "a", "trainer": MLPTrainer(epochs=2), "epochs": 3}], "2 and 3"),
+        ([{"name": "a", "trainer": MLPTrainer(seed=2), "seeds": [1]}], r"\[2\] and \[1\]"),
+    ],
+)
+def test_a_trainer_that_is_no_recipe_is_refused(models, offending):
+    with pytest.raises(BadInput, match=offending):
+        wmel.cpg("maze_toy", models, **TINY)
 
 
 def test_a_record_knows_the_name_of_its_model(trained, tmp_path):

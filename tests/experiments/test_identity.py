@@ -117,4 +117,4 @@ def _raise_elsewhere(here):
 
 def test_an_object_that_a_fresh_interpreter_cannot_read_is_refused():
     with pytest.raises(BadInput, match=r"'mine' cannot be sent to other processes: AttributeError: it is not here"):
-        check_picklable({"mine": OnlyHere()}, Processes(1))
+        check_picklable({("model", "mine"): OnlyHere()}, Processes(1))

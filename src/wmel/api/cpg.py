@@ -94,13 +94,13 @@ def _write(result: Result, folder: Path | None) -> dict[str, Path]:
     return {"records": folder}
 
 
-def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[str, Any] | None = None) -> Result:
-    """The result of a comparison from its stored rows; `objects` are its live models."""
+def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[tuple[str, str], Any] | None = None) -> Result:
+    """The result of a comparison from its stored rows; `objects` are its live parts, by kind and name."""
     verb = loaded.verb
     arms = arms_of(loaded, {name: Coverage(**one) for name, one in verb["coverage"].items()})
     sources, rewards = dict(verb["models"]), bool(verb.get("rewards"))
     record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
-    live = {name: one for name, one in (objects or {}).items() if name in sources}
+    live = {name: one for (kind, name), one in (objects or {}).items() if kind == "model" and name in sources}
     models = {**sources, **trained_folders(loaded, store), **live}
     return _result(arms, record, models, store, rewards=rewards)
 

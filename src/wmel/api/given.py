@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from wmel import catalog
 from wmel.api.objects import (
     OF_MODEL,
     describe_environment,
+    is_trainer,
     may_choose_rollout,
     parse_model_setting,
     readable_settings,
+    recipe_of,
     trained_folder,
+    with_recipe,
 )
 from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import name_and_settings, preset_settings, settings_by_preset
@@ -44,11 +48,11 @@ KINDS = {
 
 @dataclass(eq=False)
 class Given:
-    """Settings by kind of part, live objects by name, and what has been used."""
+    """Settings by kind of part, live objects by kind and name, and what has been used."""
 
     settings: dict[str, dict[str, Any]]
     preset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    objects: dict[str, Any] = field(default_factory=dict)
+    objects: dict[tuple[str, str], Any] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # kinds whose settings found their part
     by_preset: dict[str, set[str]] = field(default_factory=dict)  # kind -> settings that only the preset gives
     fits_preset: bool = False  # whether the preset has settings of some part
@@ -115,7 +119,8 @@ class Given:
         if objective is None and not self.settings["objective"] and not is_swept:
             return []
         if objective is None:
-            world = self.objects[environment["name"]] if environment.get("given") else named_environment(environment)
+            is_live = bool(environment.get("given"))
+            world = self.objects["environment", environment["name"]] if is_live else named_environment(environment)
             objective = world.spec.objectives[0]
         return [self.part("objective", objective)]
 
@@ -145,11 +150,20 @@ class Given:
         data = describe_environment(part) if kind == "environment" else registry.data_of(part)
         if data is not None:
             return name_and_settings(data, kind)
-        name = part.spec.name if kind == "environment" else getattr(part, "name", None) or type(part).__name__
-        self.objects[str(name)] = part
-        refuse_taken_names(kind, str(name), type(part), settings_of(type(part)))
+        own = part.spec.name if kind == "environment" else getattr(part, "name", None) or type(part).__name__
+        refuse_taken_names(kind, str(own), type(part), settings_of(type(part)))
         known = identity_of(part)
-        return str(name), {"given": True, **({} if known is None else {"identity": known}), **readable_settings(part)}
+        name = self._number_object(kind, str(own), part, known)
+        return name, {"given": True, **({} if known is None else {"identity": known}), **readable_settings(part)}
+
+    def _number_object(self, kind: str, name: str, part: Any, identity: str | None) -> str:
+        """The name that a live part is found by; it ends in a number if another part of its kind has its name."""
+        for number in count(1):
+            numbered = name if number == 1 else f"{name}-{number}"
+            other = self.objects.setdefault((kind, numbered), part)
+            if other is part or (identity is not None and identity == identity_of(other)):
+                return numbered
+        raise AssertionError
 
     def models(self, given: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
@@ -178,7 +192,7 @@ class Given:
                 raise BadInput(
                     f"a model needs one name, as the key or as `name`; got {name!r} and {given.get('name')!r}"
                 )
-            return {**given, "name": own}
+            return with_recipe({**given, "name": own})
         if isinstance(given, Path) or (isinstance(given, str) and (Path(given).exists() or "/" in given)):
             folder = Path(given).parent if Path(given).name == "card.json" else Path(given)
             return {"name": name or folder.name, "checkpoint": str(folder)}
@@ -186,8 +200,11 @@ class Given:
             return {"name": name or given, "trainer": given, **self._recipe_settings(given)}
         if isinstance(given, str):
             return {"name": name or given.rpartition(":")[2], "object": given}
+        if is_trainer(given):
+            recipe = recipe_of(given)
+            return {"name": name or recipe["trainer"], **recipe}
         own = str(name or getattr(getattr(given, "spec", None), "name", None) or type(given).__name__)
-        self.objects[own] = given
+        self.objects["model", own] = given
         known = identity_of(given)
         return {"name": own, "given": True, **({} if known is None else {"weights": known})}
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
+from wmel.api.verbs import given_twice
 from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
+from wmel.kinds import missing_methods, refuse_definition
 from wmel.models.oracle import Oracle
-from wmel.parts import import_object, settings_of
+from wmel.parts import import_object, name_and_settings, settings_of
 from wmel.results import Result
 from wmel.settings import to_json_value
 
@@ -103,6 +105,36 @@ def trained_folder(result: Result) -> Path:
     if result.verb != "train" or result.folder is None:
         raise BadInput(f"a model is a checkpoint, an object or the result of a training, got that of {result.verb!r}")
     return result.folder
+
+
+def is_trainer(given: Any) -> bool:
+    """Whether it is a trainer of the catalogue, or an object or class with all methods of a trainer."""
+    return catalog.TRAINERS.name_of(given) is not None or not missing_methods("trainer", given)
+
+
+def recipe_of(trainer: Any) -> dict[str, Any]:
+    """A trainer object as the keys of a recipe: its name and settings, and its seed as `seeds`."""
+    refuse_definition("trainer", trainer)
+    data = catalog.TRAINERS.data_of(trainer)
+    if data is None:
+        raise BadInput(
+            f"{trainer!r:.80} cannot be trained in a study, which stores a trainer as its name and settings: give "
+            '{"trainer": name, **settings}, where the name may be package.module:object'
+        )
+    name, settings = name_and_settings(data, "trainer")
+    seed = settings.pop("seed", None)
+    return {"trainer": name, **settings, **({} if seed is None else {"seeds": [seed]})}
+
+
+def with_recipe(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of a model, with the settings of its trainer if that is an object."""
+    trainer = entry.get("trainer")
+    if not is_trainer(trainer):
+        return dict(entry)
+    recipe = recipe_of(trainer)
+    for key in recipe.keys() & entry.keys() - {"trainer"}:
+        raise BadInput(given_twice("trainer", recipe["trainer"], key, recipe[key], entry[key]))
+    return {**entry, **recipe}
 
 
 def may_choose_rollout(entry: Mapping[str, Any]) -> bool:

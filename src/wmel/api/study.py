@@ -9,7 +9,7 @@ from wmel.analysis.pooling import study_comparisons
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import Given
-from wmel.api.objects import metric_entry
+from wmel.api.objects import metric_entry, with_recipe
 from wmel.api.swept import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
@@ -134,7 +134,9 @@ def _study_entry(given: Given, kind: str, one: Any) -> Any:
     """An entry of a study's list; tables and names are read as those of a file."""
     if kind == "criterion":
         return {"criterion": str(one)} if isinstance(one, Criterion) else one
-    if isinstance(one, Mapping) or (isinstance(one, str) and kind != "model"):
+    if isinstance(one, Mapping):
+        return with_recipe(one) if kind == "model" else one
+    if isinstance(one, str) and kind != "model":
         return one
     return given.model_entry(None, one) if kind == "model" else given.part(kind, one)
 

@@ -37,7 +37,7 @@ class ModelPaths:
     models: Path
     folder: Path
     device: str = "cpu"
-    objects: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)  # live objects by name
+    objects: Mapping[tuple[str, str], Any] = field(default_factory=dict, hash=False, compare=False)  # by kind and name
     moved: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)  # key -> folder of old stores
 
     def folder_of(self, environment: Part, model: Mapping[str, Any] | None) -> Path | None:
@@ -51,6 +51,10 @@ class ModelPaths:
         folder = self.models / self.moved.get(training.key, training.key)
         return folder if model.get("at") is None else folder / CHECKPOINTS / f"{model['at']:07d}"
 
+    def live(self, kind: str, part: Part) -> Any:
+        """The object that a part marked as `given` stands for."""
+        return self.objects[kind, part["name"]]
+
     def device_of(self, environment: Part, model: Mapping[str, Any] | None) -> str:
         """The type of device of a model; only models from checkpoints leave the CPU."""
         return "cpu" if self.folder_of(environment, model) is None else self.device.partition(":")[0]
@@ -58,7 +62,7 @@ class ModelPaths:
 
 def build_environment(part: Part, paths: ModelPaths) -> Any:
     """An environment, built once per process, or a live one."""
-    return paths.objects[part["name"]] if part.get("given") else named_environment(part)
+    return paths.live("environment", part) if part.get("given") else named_environment(part)
 
 
 def named_environment(part: Part) -> Any:
@@ -75,11 +79,12 @@ def _environment(part: str) -> Any:
 def build_policy(arm: Arm, world: Any, model: Any, paths: ModelPaths) -> Any:
     """The policy of an arm over a model; None for the oracle."""
     with_model = {} if model is None else {"model": model}
-    name, settings = _name_and_settings(arm.policy or arm.planner, paths)
+    kind = "planner" if arm.policy is None else "policy"
+    name, settings = _name_and_settings(kind, arm.policy or arm.planner, paths)
     if arm.policy is not None:
         return name if arm.policy.get("given") else catalog.policy(name, world, **settings, **with_model)
     if arm.objective is not None:
-        objective, own = _name_and_settings(arm.objective, paths)
+        objective, own = _name_and_settings("objective", arm.objective, paths)
         settings["objective"] = {"name": objective, **own} if isinstance(objective, str) else objective
     return catalog.policy(name, world, execute=arm.execute, **settings, **with_model)
 
@@ -88,15 +93,15 @@ def build_perturbation(part: Part | None, paths: ModelPaths) -> Any:
     """The perturbation of a task, or None."""
     if part is None:
         return None
-    return paths.objects[part["name"]] if part.get("given") else catalog.perturbation(part)
+    return paths.live("perturbation", part) if part.get("given") else catalog.perturbation(part)
 
 
-def _name_and_settings(part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
+def _name_and_settings(kind: str, part: Part | None, paths: ModelPaths) -> tuple[Any, dict[str, Any]]:
     """The name and the settings of a part; a live object stands in place of its name."""
     assert part is not None, "an arm has a policy or a planner"
     if part.get("given"):
-        return paths.objects[part["name"]], {}
-    return catalog.name_and_settings(part, "part")
+        return paths.live(kind, part), {}
+    return catalog.name_and_settings(part, kind)
 
 
 def build_trainer(part: Part, paths: ModelPaths) -> Any:
@@ -112,7 +117,7 @@ def build_trainer(part: Part, paths: ModelPaths) -> Any:
 def build_diagnostic(cell: Diagnostic, paths: ModelPaths) -> Any:
     """The diagnostic of a cell, which may be a live object."""
     if cell.diagnostic.get("given"):
-        return paths.objects[cell.diagnostic["name"]]
+        return paths.live("diagnostic", cell.diagnostic)
     name, settings = catalog.name_and_settings(cell.diagnostic, "diagnostic")
     return catalog.DIAGNOSTICS.build(name, **settings)
 
@@ -199,7 +204,7 @@ def build_model(environment: Part, model: Mapping[str, Any] | None, paths: Model
     if model is None:
         return None
     if "given" in model:
-        return paths.objects[model["given"]]
+        return paths.objects["model", model["given"]]
     if "object" in model:
         return build_user_model(model["object"], **model.get("settings", {}))
     folder, world = paths.folder_of(environment, model), build_environment(environment, paths)

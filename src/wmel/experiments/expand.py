@@ -31,14 +31,14 @@ class Study:
     metrics: tuple[str, ...] = ()
     text: str = ""  # of the study file
     folder: Path = Path()  # paths of checkpoints are relative to it
-    objects: Mapping[str, Any] = field(default_factory=dict)  # live models and environments, by name
+    objects: Mapping[tuple[str, str], Any] = field(default_factory=dict)  # live parts, by kind and name
     verb: Mapping[str, Any] = field(
         default_factory=lambda: {"name": "study"}
     )  # the verb whose result it is, and its options
     executor: Any = None  # a name, {name, **settings} or an object; the verb may set another
 
 
-def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study:
+def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = None) -> Study:
     """The cells of a study: floor, oracle and models of each setting, seed by seed, in the order of the sweeps."""
     count = _count_cells(spec)
     if count > MAX_CELLS:
@@ -214,7 +214,7 @@ def _models(
         settings = keys.object_settings
         yield name, {"object": keys.object, **({"settings": settings} if settings else {})}, {}
     elif keys.given:
-        yield name, {"given": name, **({} if keys.weights is None else {"weights": keys.weights})}, {}
+        yield name, {"given": keys.name, **({} if keys.weights is None else {"weights": keys.weights})}, {}
     else:
         recipe = keys.recipe(seed)
         unit, checkpoints = _checkpoints(recipe)

@@ -42,9 +42,9 @@ def _hash_or_reason(value: Any) -> tuple[str | None, str]:
     return (first, "") if first == second else (None, "two pickles of it differ")
 
 
-def check_picklable(objects: Mapping[str, Any], executor: Any) -> None:
+def check_picklable(objects: Mapping[tuple[str, str], Any], executor: Any) -> None:
     """Raises BadInput for live objects that cannot be sent to the workers of an executor."""
-    jobs = [(name, _pickle(name, value)) for name, value in objects.items()]
+    jobs = [(name, _pickle(name, value)) for (_, name), value in objects.items()]
     with closing(executor(_unpack, jobs)) as outcomes:
         for (name, _), outcome in outcomes:
             if isinstance(outcome, Failure):

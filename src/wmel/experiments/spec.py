@@ -25,7 +25,7 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
-from wmel.experiments.sweeps import StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
+from wmel.experiments.sweeps import ENTRY_KINDS, StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
 from wmel.files import read_toml
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
@@ -100,11 +100,11 @@ def read_study(path: Path) -> StudySpec:
 
 
 def parse_study(
-    data: Mapping[str, Any], text: str = "", path: Path | None = None, objects: Container[str] = ()
+    data: Mapping[str, Any], text: str = "", path: Path | None = None, objects: Container[tuple[str, str]] = ()
 ) -> StudySpec:
     """The study of a dict; `path` is the file that messages name, and its paths are relative to it.
 
-    `objects` are the names of live parts: only those may be marked as `given`.
+    `objects` are the kinds and names of live parts: only those may be marked as `given`.
     """
     if not isinstance(data, Mapping):
         raise BadInput(f"a study is a TOML file or a dict, got {format_value(data)}")
@@ -192,7 +192,7 @@ def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
     ]
 
 
-def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) -> list[StudyEntry]:
+def _entries(given: Any, name: str, path: Path | None, objects: Container[tuple[str, str]]) -> list[StudyEntry]:
     if given is None:
         raise BadInput(f"{place_prefix(path, name)}at least one is needed")
     if name != "models" and isinstance(given, list):
@@ -201,7 +201,7 @@ def _entries(given: Any, name: str, path: Path | None, objects: Container[str]) 
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadInput(f"{place_prefix(path, name)}write each as a [[{name}]] table, got {format_value(given)}")
     for place, one in enumerate(given):
-        if GIVEN in one and one.get("name") not in objects:
+        if GIVEN in one and (ENTRY_KINDS[name], str(one.get("name"))) not in objects:
             raise BadInput(f"{place_prefix(path, f'{name}[{place}]')}'{one.get('name')}' has no setting '{GIVEN}'")
     if not given and DEFAULT_ENTRIES.get(name) != []:
         raise BadInput(f"{place_prefix(path, name)}at least one is needed")
