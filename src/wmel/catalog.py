@@ -160,11 +160,6 @@ def settings_by_preset(preset: Mapping[str, Mapping[str, Any]], registry: Regist
     return {key: value for key, value in found.items() if key in registry.settings_of(name)} if found else {}
 
 
-def preset_without_effect(preset: Mapping[str, Mapping[str, Any]]) -> str:
-    """The message about a preset that applies to no part of the request."""
-    return f"the preset does not apply to any part named here: it has settings of {', '.join(preset)}"
-
-
 ENVIRONMENTS = Registry(
     "environment",
     {

@@ -73,7 +73,8 @@ def test_a_policy_object_acts_as_its_name_does():
 def test_a_preset_leaves_an_object_alone():
     pytest.importorskip("dm_control")
     world = wmel.environment("dmc_cartpole", init="task")
-    assert wmel.run(world, "random", preset="paper", **TINY).record.metadata.init == "task"
+    planner = {"name": "cem", "candidates": 8}
+    assert wmel.run(world, planner, preset="paper", **TINY).record.metadata.init == "task"
     assert wmel.run("dmc_cartpole", "random", preset="paper", **TINY).record.metadata.init == "fixed"
 
 

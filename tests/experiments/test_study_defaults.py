@@ -98,11 +98,63 @@ def test_a_preset_reaches_planners_that_are_names_and_tables(planner):
     assert (planned["plan_horizon"], planned["candidates"]) == (20, 200)
 
 
-def test_a_preset_that_sets_nothing_is_refused_by_studies_and_verbs():
+def test_a_preset_that_sets_nothing_is_refused_by_studies_and_verbs(tmp_path):
+    maze = wmel.environment("maze_toy")
+    objects = {**MAZE, "environments": [maze], "planners": [wmel.RandomShooting()]}
     for work in (
         lambda: parse_study({**MAZE, "preset": "tabular-world-model", "planners": ["cem"]}),
+        lambda: wmel.study(objects, preset="tabular-world-model", output=tmp_path / "s", quiet=True),
+        lambda: wmel.cpg("maze_toy", STILL, planner="cem", preset="tabular-world-model", quiet=True),
         lambda: wmel.run("maze_toy", "cem", preset="tabular-world-model", quiet=True),
         lambda: wmel.run("maze_toy", "greedy", preset="paper", quiet=True),
+        lambda: wmel.run(maze, wmel.CEM(), preset="paper", quiet=True),
+        lambda: wmel.run(maze, "random-shooting", preset="tabular-world-model", settings=STATED, quiet=True),
+        lambda: wmel.sweep(maze, wmel.CEM(), preset="paper", quiet=True),
     ):
-        with pytest.raises(BadInput, match="the preset does not apply to any part named here"):
+        with pytest.raises(BadInput, match="maze_toy"):
             work()
+
+
+STILL = "tests.experiments.still:dynamics"
+STATED = {"planner.plan_horizon": 20, "planner.candidates": 200}
+TINY = {"episodes": 1, "horizon": 2}
+ONLY_RULE = "only the verdict rule of the preset applies"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (lambda: wmel.run("maze_toy", "cem", preset="paper", **TINY), ["environment 'maze_toy'"]),
+        (lambda: wmel.cpg("maze_toy", STILL, planner="cem", preset="paper", **TINY), ["environment 'maze_toy'"]),
+        (
+            lambda: wmel.cpg("maze_toy", STILL, planner="mppi", preset="paper", **TINY),
+            [ONLY_RULE, "environment 'maze_toy'", "planner 'mppi'"],
+        ),
+        (
+            lambda: wmel.cpg("maze_toy", STILL, planner=wmel.CEM(), preset="paper", **TINY),
+            [ONLY_RULE, "environment 'maze_toy'", "planner 'cem'"],
+        ),
+    ],
+)
+def test_one_line_names_the_parts_that_a_preset_leaves_alone(capsys, run, words):
+    run()
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "preset" in line]
+    assert all(word in line for word in words) and (ONLY_RULE in line) == (ONLY_RULE in words)
+    assert ("planner" in line) == any("planner" in word for word in words)
+
+
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_study_with_a_preset_keeps_the_settings_of_its_objects(tmp_path, capsys, is_dry):
+    study = {**MAZE, **TINY, "planners": [wmel.CEM(), "random-shooting"]}
+    done = wmel.study(study, preset="paper", output=tmp_path / "s", dry_run=is_dry)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "preset" in line]
+    assert "planner 'cem'" in line and "random-shooting" not in line
+    if not is_dry:
+        planners = [cell.arm.planner for cell in done.store.manifest().cells if cell.arm.planner]
+        assert planners == [{"name": "cem"}, {"name": "random-shooting"}]
+
+
+def test_a_preset_that_reaches_every_part_needs_no_line(tmp_path, capsys):
+    pytest.importorskip("dm_control")
+    wmel.study({**MAZE, **TINY, "environments": ["dmc_cartpole"]}, preset="paper", output=tmp_path / "s")
+    assert "preset" not in capsys.readouterr().err

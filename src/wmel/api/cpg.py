@@ -65,11 +65,10 @@ def cpg(
         "objectives": given.objectives(options["objective"], task["environments"][0]),
         "models": entries,
     }
-    has_rule = bool(given.preset.get("verdict"))
-    given.fits_preset = given.fits_preset or has_rule
+    given.judges_gaps = True
     stored = {
         "name": "cpg",
-        "paper": paper or has_rule,
+        "paper": paper or bool(given.preset.get("verdict")),
         "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
         "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
     }

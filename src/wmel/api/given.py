@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from numbers import Integral
 from pathlib import Path
@@ -27,6 +27,7 @@ from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
+from wmel.experiments.presets import PresetUse
 from wmel.experiments.spec import parse_study
 from wmel.kinds import check_methods
 from wmel.parts import Registry, settings_of
@@ -55,7 +56,10 @@ class Given:
     objects: dict[tuple[str, str], Any] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # kinds whose settings found their part
     by_preset: dict[str, set[str]] = field(default_factory=dict)  # kind -> settings that only the preset gives
-    fits_preset: bool = False  # whether the preset has settings of some part
+    judges_gaps: bool = False  # whether the verdict rule of the preset counts
+
+    def __post_init__(self):
+        self.preset_use = PresetUse(self.preset)
 
     @classmethod
     def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
@@ -99,9 +103,8 @@ class Given:
             raise BadInput(given_twice(kind, name, key, own[key], beside[key]))
         registry = KINDS[kind]
         assert registry is not None
-        of_preset = {} if own.get("given") else settings_by_preset(self.preset, registry, name)
-        self.fits_preset = self.fits_preset or bool(of_preset)
-        usual = of_preset if isinstance(given, str | Mapping) else {}
+        is_named = isinstance(given, str | Mapping)  # an object has its settings
+        usual = settings_by_preset(self.preset, registry, name) if is_named else {}
         extra = check_entry_settings(kind, name, beside, is_typed=True)
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
         values = {key: value for key, value in beside.items() if not isinstance(value, str) and key not in extra}
@@ -112,6 +115,7 @@ class Given:
             self._check_with_preset(registry, name, usual, {**own, **values, **parsed})
         chosen = {**own, **values, **parsed, **extra}
         self.by_preset[kind] = usual.keys() - chosen.keys()
+        self.preset_use.record(kind, name, self.by_preset[kind])
         return {"name": name, **usual, **chosen}
 
     def objectives(self, objective: Any, environment: Mapping[str, Any], *, is_swept: bool = False) -> list[Any]:
@@ -239,9 +243,8 @@ class Given:
     def study(self, data: Mapping[str, Any]) -> Study:
         """The study that entries make up; settings of a part that is not there are refused."""
         self.refuse_unused("model", "executor")
-        if self.preset and not self.fits_preset:
-            raise BadInput(catalog.preset_without_effect(self.preset))
-        return study_of(parse_study(data, objects=self.objects), self.objects)
+        notes = self.preset_use.notes(judges_gaps=self.judges_gaps)
+        return replace(study_of(parse_study(data, objects=self.objects), self.objects), notes=notes)
 
     def refuse_unused(self, *used_elsewhere: str, way_out: str = "leave it out") -> None:
         """Refuse settings of kinds that no part was named of."""

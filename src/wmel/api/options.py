@@ -135,7 +135,12 @@ Trajectories = Annotated[
 
 
 Preset = Annotated[
-    str | None, Option("Settings of a published run; `paper`: those of the CPG paper.", names=("presets",))
+    str | None,
+    Option(
+        "Settings of a published run, for parts given by name; `paper`: those of the CPG paper. Refused where it "
+        "changes no part, unless it has a verdict rule and gaps are judged; a note names the parts it leaves alone.",
+        names=("presets",),
+    ),
 ]
 
 

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Unpack
 from wmel.analysis.pooling import study_comparisons
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
-from wmel.api.given import Given
+from wmel.api.given import KINDS, Given
 from wmel.api.objects import metric_entry, with_recipe
 from wmel.api.swept import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
+from wmel.catalog import preset_settings, settings_by_preset
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
@@ -119,7 +120,7 @@ def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
         if kind == "model" and isinstance(listed, Mapping):
             entries[name] = [given.model_entry(own, one) for own, one in listed.items()]
         elif isinstance(listed, list | tuple):
-            entries[name] = [_study_entry(given, kind, one) for one in listed]
+            entries[name] = [_study_entry(given, kind, one, data.get("preset")) for one in listed]
     if isinstance(data.get("metrics"), list | tuple):
         entries["metrics"] = [metric_entry(one) for one in data["metrics"]]
     entries = with_settings(entries, given)
@@ -130,15 +131,21 @@ def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
     return replace(study_of(parse_study(entries, objects=given.objects), given.objects), executor=executor)
 
 
-def _study_entry(given: Given, kind: str, one: Any) -> Any:
-    """An entry of a study's list; tables and names are read as those of a file."""
+def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:
+    """An entry of a study's list; tables and names are read as those of a file, and the preset is for them."""
     if kind == "criterion":
         return {"criterion": str(one)} if isinstance(one, Criterion) else one
     if isinstance(one, Mapping):
         return with_recipe(one) if kind == "model" else one
     if isinstance(one, str) and kind != "model":
         return one
-    return given.model_entry(None, one) if kind == "model" else given.part(kind, one)
+    if kind == "model":
+        return given.model_entry(None, one)
+    part, registry = given.part(kind, one), KINDS[kind]
+    if part.get("given") or registry is None:
+        return part
+    replaced = settings_by_preset(preset_settings(preset), registry, part["name"])
+    return {**{name: registry.settings_of(part["name"])[name].default for name in replaced}, **part}
 
 
 def _name(given: Any) -> str:
@@ -202,6 +209,8 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     check_diagnostics(readings, paths)
     workers = None if options.executor.workers == 1 else options.executor.workers
     with listener_for("", quiet=quiet) as listener:
+        for line in study.notes:
+            listener.note(line)
         left = forecast(cells, readings, store, paths, study.block, workers, listener.note)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if options.anytime else ""

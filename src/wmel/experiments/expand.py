@@ -36,6 +36,7 @@ class Study:
         default_factory=lambda: {"name": "study"}
     )  # the verb whose result it is, and its options
     executor: Any = None  # a name, {name, **settings} or an object; the verb may set another
+    notes: tuple[str, ...] = ()  # lines to show before it runs
 
 
 def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = None) -> Study:
@@ -61,6 +62,7 @@ def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = No
         objects or {},
         {"name": "study", "paper": bool(catalog.preset_settings(study.preset).get("verdict"))},
         study.executor,
+        spec.notes,
     )
 
 

@@ -113,8 +113,8 @@ class _Runner:
         paths = paths_of(study, store, options)
         outdated = [*self._unidentified([*cells, *readings]), *self._changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
-        for warning in find_other_tasks([*cells, *readings], paths):
-            self.listener.note(warning)
+        for line in (*study.notes, *find_other_tasks([*cells, *readings], paths)):
+            self.listener.note(line)
         with store.locked():
             for cell in cells:
                 for problem in store.drop_damaged(cell):

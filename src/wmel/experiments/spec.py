@@ -25,6 +25,7 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
+from wmel.experiments.presets import PresetUse
 from wmel.experiments.sweeps import ENTRY_KINDS, StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
 from wmel.files import read_toml
 
@@ -65,6 +66,7 @@ class StudySpec:
     diagnostics: list[StudyEntry]
     path: Path  # paths in the study are relative to its folder
     text: str
+    notes: tuple[str, ...] = ()  # lines to show before it runs
 
     @property
     def folder(self) -> Path:
@@ -90,7 +92,7 @@ DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
     "criteria": [{}],
     "diagnostics": [],
 }
-PRESET_LISTS = {"environments": catalog.ENVIRONMENTS, "planners": catalog.PLANNERS}
+PRESET_LISTS = ("environments", "planners", "policies")
 
 
 def read_study(path: Path) -> StudySpec:
@@ -113,13 +115,12 @@ def parse_study(
     if study.executor is not None:
         executor = catalog.name_and_settings(study.executor, "executor")
         _with_place(path, "executor", lambda: catalog.EXECUTORS.spec(*executor))
-    preset = _with_place(path, "preset", lambda: catalog.preset_settings(study.preset))
+    preset = PresetUse(_with_place(path, "preset", lambda: catalog.preset_settings(study.preset)))
     lists = {
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, path, objects)
         for name in LISTS
     }
-    if preset and not preset.get("verdict") and not _fits_preset(data, preset):
-        raise BadInput(f"{place_prefix(path, 'preset')}{catalog.preset_without_effect(preset)}")
+    notes = _with_place(path, "preset", lambda: preset.notes(judges_gaps=True))
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _have_own_policies(lists["models"])):
         raise BadInput(f"{place_prefix(path, 'planners')}at least one is needed")
     for entry in lists["models"]:
@@ -143,7 +144,7 @@ def parse_study(
             _with_place(path, entry.place, lambda entry=entry: entry.keys.check())
         if name != "models":  # models may be equal: they have names
             _refuse_equal(entries, path)
-    return StudySpec(study, path=path or Path("study"), text=text, **add_labels(lists))
+    return StudySpec(study, path=path or Path("study"), text=text, notes=notes, **add_labels(lists))
 
 
 def _refuse_equal(entries: list[StudyEntry], path: Path | None) -> None:
@@ -170,24 +171,13 @@ def _with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
         raise type(error)(f"{place_prefix(path, place)}{error}") from error
 
 
-def _fits_preset(data: Mapping[str, Any], preset: Mapping[str, Any]) -> bool:
-    """Whether a preset has settings of an environment or a planner of the study."""
-    return any(
-        catalog.settings_by_preset(preset, registry, one if isinstance(one, str) else one["name"])
-        for name, registry in PRESET_LISTS.items()
-        for one in data.get(name, ())
-    )
-
-
-def _with_preset(given: Any, name: str, preset: Mapping[str, Any]) -> Any:
-    """Environments and planners with the settings of a preset that their own tables do not set."""
-    if not preset or name not in PRESET_LISTS or not isinstance(given, list):
+def _with_preset(given: Any, name: str, preset: PresetUse) -> Any:
+    """Environments, planners and policies with the settings of a preset that their own tables do not set."""
+    if not preset.preset or name not in PRESET_LISTS or not isinstance(given, list):
         return given
     tables = [{"name": one} if isinstance(one, str) else one for one in given]
     return [
-        {**catalog.settings_by_preset(preset, PRESET_LISTS[name], one["name"]), **one}
-        if isinstance(one, dict) and isinstance(one.get("name"), str) and not one.get(GIVEN)
-        else one
+        preset.fill_in(ENTRY_KINDS[name], one) if isinstance(one, dict) and isinstance(one.get("name"), str) else one
         for one in tables
     ]
 
