@@ -170,6 +170,7 @@ class Run:
     table: EpisodeTable
     parts: Mapping[str, Any] = field(default_factory=dict)  # by kind, {name, **settings}; empty outside of studies
     coverage: Coverage | None = None  # of the visited states, for environments with a coverage axis
+    error_places: Mapping[str, str] = field(default_factory=dict)  # error -> the line that raised it; not stored
 
     def __repr__(self) -> str:
         return f"Run({self.policy_name} in {self.environment_name}, {self.table!r})"
@@ -193,8 +194,8 @@ class Run:
 
     @property
     def data(self) -> dict[str, Any]:
-        """All fields but the table, parts and coverage, as a store keeps them."""
-        excluded = ("table", "parts", "coverage")
+        """All fields but the table, parts, coverage and places of errors, as a store keeps them."""
+        excluded = ("table", "parts", "coverage", "error_places")
         fields = {name: value for name, value in vars(self).items() if name not in excluded}
         return {**fields, "policy_settings": dict(self.policy_settings), "versions": dict(self.versions)}
 

@@ -2,6 +2,7 @@
 
 import sys
 
+import polars as pl
 import pytest
 
 import wmel
@@ -101,6 +102,14 @@ class NeverMade(Model):
     def __init__(self): sys.exit(5)
 
 def still(state, action): return None
+
+class Late:
+    def __init__(self, after: int = 800): self.left = after
+
+    def __call__(self, state, action):
+        self.left -= 1
+        if self.left < 0: raise RuntimeError("late")
+        return state
 """
 
 
@@ -237,3 +246,25 @@ def test_sound_parts_pass(faulty, wmel_command):
     words = ("run", "--env", "faulty:World", "--policy", "random-shooting", "--perturbation", "faulty:Calm")
     done = wmel_command(*words, "--episodes", "2", cwd=faulty)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (*RUN, "--model", "faulty:Late"),
+        (*RUN, "--model", "faulty:Late", "--set", "model.after=4000"),
+        (*RUN, "--model", "faulty:Late", "--executor", "processes", "--workers", "1"),
+        ("cpg", "--env", "maze_toy", "--model", "faulty:Late"),
+        ("sweep", "--env", "maze_toy", "--model", "faulty:Late", "--plan-horizons", "3"),
+        ("diagnose", "prediction-error", "--env", "maze_toy", "--model", "faulty:Late", "--set", "model.after=9"),
+    ],
+    ids=["at once", "after a decision", "in a process", "a gap", "a sweep", "a reading"],
+)
+def test_a_model_that_breaks_late_is_named_with_its_line_and_its_rows_hold_the_error_alone(faulty, wmel_command, words):
+    episodes = () if words[0] == "diagnose" else ("--episodes", "2")
+    done = wmel_command(*words, *episodes, "--output", str(faulty / "out"), cwd=faulty)
+    line = CODE[: CODE.index('RuntimeError("late")')].count("\n") + 1
+    assert done.returncode and f"RuntimeError: late ({faulty}/faulty.py, line {line}, in __call__)" in done.stderr
+    if episodes:
+        errors = wmel.load(faulty / "out").episodes.filter(pl.col("arm") == "Late")["error"]
+        assert set(errors) == {"RuntimeError: late"}

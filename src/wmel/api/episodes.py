@@ -70,9 +70,9 @@ def run_episodes(
         if steps is not None:
             files["trajectories"] = write_steps(steps, store, study.cells)
     result.files = files
-    reasons = [reason.partition(": ")[2] for reason in result.failures]
+    reasons = [summary.locate(reason.partition(": ")[2]) for reason in result.failures]
     others = [failure for failure in summary.failures if not any(failure.endswith(reason) for reason in reasons)]
-    result.failures = [*result.failures, *others]
+    result.failures = [*map(summary.locate, result.failures), *others]
     result.exit_code = 1 if result.failures else 0
     return result
 

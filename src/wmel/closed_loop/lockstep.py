@@ -7,7 +7,9 @@ import numpy as np
 from wmel.arrays import Array, copy_memory, join_rows, put_rows, take_rows, write_rows
 from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
+    BatchOutcome,
     PolicyOutput,
+    Result,
     RewardBuffer,
     Rules,
     StepResult,
@@ -40,9 +42,11 @@ class Lockstep:
         sample: DecisionSample,
         progress: Callable[[float], None],
         record: Trajectories | None = None,
+        places: dict[str, str] | None = None,
     ):
         self.rules, self.sample, self.first_episode, self.progress = rules, sample, first_episode, progress
         self.record = record
+        self.places = {} if places is None else places  # error -> the line of the user's code that raised it
         actions, count = rules.environment.spec.actions, len(seeds)
         self.now, self.running = 0, np.arange(count)
         self.columns = blank_columns(count)
@@ -77,8 +81,14 @@ class Lockstep:
             self._execute_step()
         return EpisodeTable(self.columns)
 
+    def _attribute(self, call: Callable[[np.ndarray], Result], rows: np.ndarray) -> BatchOutcome[Result]:
+        """The outcome of a batched call; the places of its errors are recorded."""
+        outcome = attribute_errors(call, rows)
+        self.places.update(outcome.places)
+        return outcome
+
     def _start(self) -> None:
-        outcome = attribute_errors(self._start_states, self.running)
+        outcome = self._attribute(self._start_states, self.running)
         self._finish(outcome.errors)
         if outcome.pieces:
             states = np.concatenate([start.states for _, start in outcome.pieces])
@@ -100,7 +110,7 @@ class Lockstep:
 
     def _query_policy(self, rows: np.ndarray) -> None:
         """Calls `observe` for all rows, and `act` for those whose last decision has been executed."""
-        outcome = attribute_errors(self._query_rows, rows)
+        outcome = self._attribute(self._query_rows, rows)
         ended = dict(outcome.errors)
         for queried, output in outcome.pieces:
             memory, decision = output.memory, output.decision
@@ -166,7 +176,7 @@ class Lockstep:
         active = self.running[rows_in_window(perturbation, self._steps_since(self.running))]
         if not len(active):
             return
-        outcome = attribute_errors(self._perturb_rows, active)
+        outcome = self._attribute(self._perturb_rows, active)
         for rows, pending in outcome.pieces:
             self.states[rows] = pending.states
             self._write_queue(rows, pending.queue, pending.lengths)
@@ -199,7 +209,7 @@ class Lockstep:
         actions = self._deliver_actions(self.queue[self.running, self.position[self.running]])
         values = self.rules.environment.spec.actions.as_values(actions)
         positions = np.arange(len(self.running))
-        outcome = attribute_errors(lambda some: self._next_states(self.running[some], values[some]), positions)
+        outcome = self._attribute(lambda some: self._next_states(self.running[some], values[some]), positions)
         moved = self.running[outcome.rows]
         self._finish({int(self.running[position]): message for position, message in outcome.errors.items()})
         self.now += 1

@@ -47,6 +47,7 @@ def run_episodes(
     timed_decisions: int = 100,
     progress: Callable[[float], None] = lambda finished: None,
     record: Trajectories | None = None,
+    error_places: dict[str, str] | None = None,
 ) -> EpisodeTable:
     """Runs one episode per seed, `block` of them at a time. The rows do not depend on `block`.
 
@@ -56,6 +57,7 @@ def run_episodes(
         timed_decisions: How many decisions to time: at least this many if there are as many, and below twice that.
         progress: Called with the newly finished part of the work, in episodes; it may be a fraction.
         record: Receives every step.
+        error_places: Receives the line of the user's code that raised an error, by the error.
     """
     seeds = _check_seeds(episode_seeds)
     require_whole(block, "block")
@@ -70,7 +72,8 @@ def run_episodes(
     sample, tables, begin = DecisionSample(timed_decisions), [], perf_counter()
     with limit_blas_threads():
         for first in range(0, len(seeds), block):
-            tables.append(Lockstep(rules, seeds[first : first + block], first, sample, progress, record).run())
+            episodes = seeds[first : first + block]
+            tables.append(Lockstep(rules, episodes, first, sample, progress, record, error_places).run())
     budget = max(MIN_TIMING_SECONDS, TIMING_SHARE * (perf_counter() - begin))
     return _add_compute_and_latency(concatenate_tables(tables), policy, sample, budget)
 
@@ -142,7 +145,7 @@ class BenchmarkRunner:
         def report_share(finished: float) -> None:
             progress(share * finished)
 
-        criterion = self.criterion or self.environment.default_criterion
+        criterion, places = self.criterion or self.environment.default_criterion, {}
         stop = stop_rule(criterion, self.stop)
         table = run_episodes(
             self.environment,
@@ -156,6 +159,7 @@ class BenchmarkRunner:
             timed_decisions=self.timed_decisions,
             progress=report_share,
             record=record,
+            error_places=places,
         )
         whole = self._add_unperturbed(table, report_share)
         progress((1 - share) * len(table) - share * int(table["perturbed"].sum()))
@@ -175,6 +179,7 @@ class BenchmarkRunner:
             latency_threads=THREADS,
             versions=versions_in_use(),
             table=whole,
+            error_places=places,
         )
 
     def _seeds_of_episodes(self, seed: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """One step of the loop: the rules of a run, rewards, the schedule of perturbations, and checks of what parts return."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Policy
-from wmel.errors import BadDecision, BadStep, describe_error
+from wmel.errors import BadDecision, BadStep, describe_error, locate_error
 from wmel.parts import implements
 from wmel.perturbations.window import perturb_observations
 from wmel.randomness import Streams
@@ -190,6 +190,7 @@ class BatchOutcome(Generic[Result]):
 
     pieces: list[tuple[np.ndarray, Result]]
     errors: dict[int, str]
+    places: dict[str, str] = field(default_factory=dict)  # error -> the line of the user's code that raised it
 
     @property
     def rows(self) -> np.ndarray:
@@ -203,7 +204,8 @@ def attribute_errors(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> 
         return BatchOutcome([(rows, call(rows))], {})
     except Exception as error:
         if len(rows) <= 1:
-            return BatchOutcome([], {int(row): describe_error(error) for row in rows})
+            message, place = describe_error(error), locate_error(error)
+            return BatchOutcome([], {int(row): message for row in rows}, {message: place} if place else {})
     middle = len(rows) // 2
     first, second = attribute_errors(call, rows[:middle]), attribute_errors(call, rows[middle:])
-    return BatchOutcome(first.pieces + second.pieces, first.errors | second.errors)
+    return BatchOutcome(first.pieces + second.pieces, first.errors | second.errors, second.places | first.places)

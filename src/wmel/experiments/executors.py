@@ -15,7 +15,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from wmel.errors import WmelError, describe_error
+from wmel.errors import WmelError, describe_error, locate_error
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 Job = TypeVar("Job")
@@ -42,7 +42,7 @@ def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
     except WmelError as error:
         return Failure(" ".join(str(error).split()))
     except Exception as error:
-        return Failure(describe_error(error))
+        return Failure(f"{describe_error(error)}{locate_error(error)}")
 
 
 @refuse_unknown_settings

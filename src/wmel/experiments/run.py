@@ -57,6 +57,7 @@ class Summary:
     trained: int = 0
     readings: int = 0
     failed: dict[str, list[str]] = field(default_factory=dict)  # reason -> names of what failed
+    places: dict[str, str] = field(default_factory=dict)  # error -> the line of the user's code that raised it
 
     def fail(self, what: str, reason: str) -> None:
         self.failed.setdefault(reason, []).append(what)
@@ -64,10 +65,15 @@ class Summary:
     @property
     def failures(self) -> list[str]:
         """A line for each reason: the first name that failed, and how many others did."""
-        return [
+        lines = (
             f"{what[0]}{f' and {len(what) - 1} more' if len(what) > 1 else ''}: {reason}" if what[0] else reason
             for reason, what in self.failed.items()
-        ]
+        )
+        return [self.locate(line) for line in lines]
+
+    def locate(self, failure: str) -> str:
+        """A line about a failure, with the line of the user's code if it ends with an error of known place."""
+        return failure + next((place for error, place in self.places.items() if failure.endswith(error)), "")
 
 
 def select_cells(cells: Sequence[Any], options: RunOptions) -> list[Any]:
@@ -266,6 +272,7 @@ class _Runner:
         errors = outcome.run.table["error"]
         if (errors != "").all():
             self.summary.fail(job.name, f"every episode broke: {errors[0]}")
+            self.summary.places |= outcome.run.error_places
         return 0
 
     def _write(self, write: Any) -> bool:
