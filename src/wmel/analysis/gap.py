@@ -8,8 +8,9 @@ import numpy as np
 from wmel.errors import BadInput, require_whole
 from wmel.schema import EpisodeTable, Run
 from wmel.stats.estimate import Estimate, check_counts
-from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
-from wmel.stats.proportions import agresti_caffo, miettinen_nurminen, relative_loss
+from wmel.stats.exact import IndependentArms, PairedArms, TwoArms, difference_p, exact_interval, method_of
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p
+from wmel.stats.proportions import agresti_caffo, relative_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,28 @@ class CPGResult:
 
     @property
     def gap(self) -> Estimate:
-        """The gap with its 95% interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
+        """The gap with its 95% interval: the differences that an exact score test does not reject."""
         return self.gap_at(0.95)
+
+    @property
+    def p_value(self) -> Estimate:
+        """Two-sided p-value of equal success rates; it is at most .05 exactly where the 95% interval excludes 0."""
+        p_value = difference_p(self.design, *self.outcome)
+        return Estimate(p_value, n=self.n_episodes_oracle, method=method_of(self.design))
+
+    @property
+    def design(self) -> TwoArms:
+        """How many episodes the arms have, and whether they are paired."""
+        if self.pairs is not None:
+            return PairedArms(self.n_episodes_oracle)
+        return IndependentArms(self.n_episodes_oracle, self.n_episodes_learned)
+
+    @property
+    def outcome(self) -> tuple[int, int]:
+        """The counts that decide: the pairs that one arm alone solves, or the successes of independent arms."""
+        if self.pairs is not None:
+            return int(self.pairs.oracle_only), int(self.pairs.learned_only)
+        return self.oracle_successes, self.learned_successes
 
     @property
     def agresti_caffo(self) -> Estimate:
@@ -76,11 +97,8 @@ class CPGResult:
 
     def gap_at(self, confidence: float) -> Estimate:
         """The gap with its interval at another confidence level."""
-        if self.pairs is not None:
-            method, (low, high) = "tango", tango(self.pairs, confidence=confidence)
-        else:
-            method, (low, high) = "miettinen-nurminen", miettinen_nurminen(*self._counts, confidence=confidence)
-        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
+        low, high = exact_interval(self.design, *self.outcome, confidence)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method_of(self.design))
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
