@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wmel.reports.envelopes import StudyRecord
 from wmel.reports.json_envelope import CPGRecord
 from wmel.reports.records import read_record
-from wmel.reports.study_envelope import StudyRecord
 from wmel.stats.estimate import two_sided_z
 from wmel.stats.power import binomial_table
 from wmel.stats.proportions import miettinen_nurminen, score

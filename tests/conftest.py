@@ -10,12 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from wmel import catalog
 from wmel.cli.main import main
 from wmel.contract.policy import Percept
 
 ROOT = Path(__file__).parents[1]
+settings.register_profile("wmel", deadline=None)  # no test is timed: the machine may be busy
+settings.load_profile("wmel")
 
 
 @pytest.fixture(scope="session")

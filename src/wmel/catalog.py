@@ -55,10 +55,10 @@ PLANNERS = Registry(
 POLICIES = Registry(
     "policy",
     {
-        "random": Part("wmel.policies.random:random_policy", "uniform actions; the floor of every comparison"),
-        "greedy": Part("wmel.policies.greedy:greedy", "straight to the goal, past the waypoint if there is one"),
+        "random": Part("wmel.policies.direct:random_policy", "uniform actions; the floor of every comparison"),
+        "greedy": Part("wmel.policies.direct:greedy", "straight to the goal, past the waypoint if there is one"),
         "native": Part("wmel.policies.native:native", "a model's own planner: `plan` of an object, MPPI of TD-MPC2"),
-        "prior": Part("wmel.policies.prior:prior", "the policy that a model has learned, without planning (TD-MPC2)"),
+        "prior": Part("wmel.policies.direct:prior", "the policy that a model has learned, without planning (TD-MPC2)"),
     },
     group="wmel.policies",
 )
@@ -115,7 +115,7 @@ DIAGNOSTICS = Registry(
     {
         "esnr": Part("wmel.diagnostics.esnr.diagnostic:EsnrDiagnostic", "signal-to-noise ratio of policy gradients"),
         "alignment": Part(
-            "wmel.diagnostics.esnr.alignment:AlignmentDiagnostic", "cosine of policy gradients with the true ones"
+            "wmel.diagnostics.esnr.diagnostic:AlignmentDiagnostic", "cosine of policy gradients with the true ones"
         ),
         "prediction-error": Part(
             "wmel.diagnostics.prediction_error:PredictionErrorDiagnostic",

@@ -105,7 +105,7 @@ class Result:
     @property
     def formatted_rows(self) -> list[dict[str, str]]:
         """The summary as text. An undefined number is n/a, and a swept value of None is none."""
-        from wmel.reports.study_rows import label_texts
+        from wmel.reports.study_tables import label_texts
 
         labels = [] if self.record is None else label_texts(self.record)
         swept = labels if len(labels) == len(self.rows) else [{} for _ in self.rows]

@@ -9,7 +9,7 @@ from tests.experiments.plain_planner import Plain
 from tests.experiments.swept_parts import Near, corridor
 from wmel.errors import BadInput
 from wmel.reports.records import recorded_sweep, sweep_record
-from wmel.reports.sweep_report import sweep_document
+from wmel.reports.run_report import sweep_document
 from wmel.schema import SweepPoint
 
 PARTS = "tests.experiments.swept_parts"

@@ -5,8 +5,8 @@ import pytest
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
 from wmel.analysis.pooling import Arms
 from wmel.models.oracle import Oracle
-from wmel.reports.compare_envelope import ComparisonRecord
 from wmel.reports.cpg_record import cpg_record, write_comparison
+from wmel.reports.envelopes import ComparisonRecord
 from wmel.schema import SweepPoint
 
 MAZE = catalog.environment("maze_toy")

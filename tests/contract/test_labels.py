@@ -2,7 +2,7 @@
 
 import pytest
 
-from wmel.contract.labels import label_columns, label_value, swept_setting
+from wmel.contract.cell import label_columns, label_value, swept_setting
 
 
 @pytest.mark.parametrize(

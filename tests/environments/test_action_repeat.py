@@ -16,7 +16,7 @@ from wmel.experiments.spec import EnvironmentKeys
 from wmel.models.imagine import rollout_by_steps
 from wmel.models.oracle import Oracle
 from wmel.parts import implements
-from wmel.training.card import check_action_repeat, check_same_environment, describe_environment
+from wmel.training.checkpoints import check_action_repeat, check_same_environment, describe_environment
 
 CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"
 TASKS = [CARTPOLE, REACHER, "dmc:walker-walk", "dmc:fish-swim"]  # closed form; a moving target; sensors; row by row

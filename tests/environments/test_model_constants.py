@@ -2,7 +2,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from wmel.environments.model_constants import FixedFields, copy_fields, find_constants
+from wmel.environments.mujoco_rows import FixedFields, copy_fields, find_constants
 from wmel.errors import BadStep
 
 MODEL = """

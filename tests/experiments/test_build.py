@@ -19,8 +19,8 @@ from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
 from wmel.experiments.spec import read_study
 from wmel.machine import limit_threads
+from wmel.reports.envelopes import StudyRecord
 from wmel.reports.study_curves import study_curves
-from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_report import gap_sentence
 from wmel.training.checkpoints import restore

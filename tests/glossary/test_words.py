@@ -9,13 +9,22 @@ import pytest
 from wmel import catalog
 from wmel.analysis.verdict import Label
 from wmel.diagnostics.ceiling_bounce.panel import ESTIMATORS
-from wmel.diagnostics.esnr.alignment import AlignmentDiagnostic
+from wmel.diagnostics.esnr.diagnostic import AlignmentDiagnostic
 from wmel.diagnostics.esnr.measure import DIFFERENCES, METHODS
 from wmel.diagnostics.esnr.over_training import CurveShape
 from wmel.diagnostics.prediction_error import PredictionErrorDiagnostic
 from wmel.errors import BadInput
-from wmel.glossary.catalogued import COLUMNS, SETTINGS, column_group, part_groups, setting_group
-from wmel.glossary.lookup import all_groups, find, key_of, names
+from wmel.glossary.lookup import (
+    COLUMNS,
+    SETTINGS,
+    all_groups,
+    column_group,
+    find,
+    key_of,
+    names,
+    part_groups,
+    setting_group,
+)
 from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
 from wmel.reports.answers import MIXED, PHRASES, Advice
 from wmel.reports.any_record import RECORD

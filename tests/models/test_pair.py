@@ -5,8 +5,8 @@ import torch
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import HasReward
 from wmel.errors import BadInput, BadModel
+from wmel.models.callable_model import PairModel
 from wmel.models.imagine import rollout
-from wmel.models.pair import PairModel
 from wmel.parts import implements
 
 

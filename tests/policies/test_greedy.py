@@ -3,7 +3,7 @@ import pytest
 
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.policies.greedy import greedy
+from wmel.policies.direct import greedy
 from wmel.randomness import Streams
 
 NO_STREAMS = Streams(np.zeros(0, int), np.zeros(0, int))

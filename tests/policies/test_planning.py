@@ -11,7 +11,7 @@ from wmel.contract.policy import Percept
 from wmel.errors import BadInput
 from wmel.models.callable_model import CallableModel, adapt_model
 from wmel.planners.random_shooting import RandomShooting
-from wmel.policies.four_methods import FourMethodsPolicy
+from wmel.policies.native import FourMethodsPolicy
 from wmel.randomness import Streams
 from wmel.schema import OUTCOMES
 

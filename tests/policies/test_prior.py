@@ -12,7 +12,7 @@ from wmel.closed_loop.run import BenchmarkRunner
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model
-from wmel.policies.prior import Prior, prior
+from wmel.policies.direct import Prior, prior
 from wmel.training.checkpoints import restore
 
 

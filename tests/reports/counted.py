@@ -11,8 +11,8 @@ from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting
 from wmel.contract.criterion import Stop
 from wmel.reports.cpg_record import cpg_entry, cpg_record
+from wmel.reports.envelopes import ComparedEntry, StudyRecord
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
-from wmel.reports.study_envelope import ComparedEntry, StudyRecord
 from wmel.reports.study_record import study_record
 from wmel.schema import Run
 from wmel.stats.paired import PairedCounts, holm

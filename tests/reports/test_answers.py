@@ -11,10 +11,9 @@ import wmel.analysis.verdict
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
 from wmel.analysis.verdict import RHO, Label
 from wmel.reports.answers import Advice, JudgedGap
-from wmel.reports.study_gaps import study_gaps
+from wmel.reports.study_gaps import study_answer, study_gaps
 from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import gap_sentence, study_document
-from wmel.reports.study_summary import study_answer
 from wmel.stats.paired import holm
 
 DECIDES = 123  # pairs, in place of a calculation that takes longer than all others together

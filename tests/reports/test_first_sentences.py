@@ -13,13 +13,11 @@ from tests.reports.test_over_training_report import training
 from wmel.analysis.compare import paired_deltas
 from wmel.contract.criterion import Stop
 from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
-from wmel.reports.compare_record import comparison_record
-from wmel.reports.compare_report import compare_answer
+from wmel.reports.compare_report import compare_answer, comparison_record
 from wmel.reports.esnr_report import esnr_answer
 from wmel.reports.over_training_report import answer_words
 from wmel.reports.records import run_record, sweep_record
-from wmel.reports.run_report import run_answer
-from wmel.reports.sweep_report import sweep_answer
+from wmel.reports.run_report import run_answer, sweep_answer
 from wmel.schema import Run, SweepPoint
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=30)
@@ -150,7 +148,6 @@ COSINES = st.sampled_from([None, (0.8, 0.7, 0.9), (0.1, -0.2, 0.4), (-0.5, -0.8,
 POINTS = {None: "was not measured", 0.8: "the way of the truth", 0.1: "not shown to point", -0.5: "against the truth"}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "oracle"]), INTERVALS, COSINES), min_size=1, max_size=6))
 def test_the_sentence_of_esnr_claims_the_most_signal_only_where_no_interval_overlaps(found):
     rows = [reading(model, "fog", ratio, cosine) for model, ratio, cosine in found]

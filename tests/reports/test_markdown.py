@@ -2,7 +2,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -34,7 +34,6 @@ def texts_of(markdown: str, kind: str) -> list[str]:
     return found
 
 
-@settings(deadline=None)
 @given(TEXTS.filter(lambda text: text.split()))
 @example("__init__ _a_ a_b __a")
 @example("# a #")

@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.study_records import many_gaps, one_gap, study, trained_on_more
@@ -27,7 +27,6 @@ def characters(texts) -> Counter[str]:
     return Counter("".join("".join(text.split()) for text in texts))
 
 
-@settings(deadline=None)
 @given(tables())
 def test_a_table_loses_no_character_and_breaks_no_number(shown):
     (text,) = table_lines(shown)
@@ -37,7 +36,6 @@ def test_a_table_loses_no_character_and_breaks_no_number(shown):
         assert all(cell.text in text for cell, column in zip(row, shown.columns, strict=True) if column.is_number)
 
 
-@settings(deadline=None)
 @given(tables())
 def test_the_lines_of_a_table_fit_wherever_its_numbers_do(shown):
     (text,) = table_lines(shown)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.bootstrap import cluster_bootstrap
+from wmel.stats.means import cluster_bootstrap
 
 
 def mean_of(numbers, clusters=None, **options):

@@ -74,7 +74,7 @@ def over_the_whole_grid(design, n):
 KINDS = [{}, {"agresti_caffo": True}, {"paired": True}, {"equivalence": 0.1}, {"paired": True, "equivalence": 0.25}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rates=st.tuples(*[st.integers(0, 50)] * 2), n=st.integers(1, 130), kind=st.sampled_from(KINDS))
 def test_power_is_that_of_the_whole_grid(rates, n, kind):
     design = Design(rates[0] / 50, rates[1] / 50, **kind)

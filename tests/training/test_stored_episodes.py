@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel import catalog
 from wmel.errors import BadInput, CannotWrite
-from wmel.training.card import describe_environment
+from wmel.training.checkpoints import describe_environment
 from wmel.training.fitted import read_stored
 from wmel.training.latent_mlp import LatentMLPTrainer
 from wmel.training.mlp import MLPTrainer

@@ -12,10 +12,9 @@ from wmel.api.load import load
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
-from wmel.reports.compare_envelope import ComparisonRecord
-from wmel.reports.compare_record import comparison_record
-from wmel.reports.compare_report import compare_answer, compare_document
+from wmel.reports.compare_report import compare_answer, compare_document, comparison_record
 from wmel.reports.document import draw_figure
+from wmel.reports.envelopes import ComparisonRecord
 from wmel.reports.records import write_record
 from wmel.results import Result
 from wmel.schema import Run, pool_runs

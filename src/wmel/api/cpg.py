@@ -19,9 +19,9 @@ from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
 from wmel.reports.document import draw_figure
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
+from wmel.reports.study_gaps import study_answer
 from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import study_document
-from wmel.reports.study_summary import study_answer
 from wmel.results import Result
 from wmel.schema import Coverage
 

@@ -12,15 +12,14 @@ from wmel.api.episodes import check_outputs, folder_of
 from wmel.api.given import Given
 from wmel.api.progress import note
 from wmel.api.verbs import verb
-from wmel.diagnostics.esnr.readings import slope_steps
+from wmel.diagnostics.esnr.measure import slope_steps
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure
-from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.esnr_report import esnr_answer, esnr_document
+from wmel.reports.envelopes import EsnrRecord
+from wmel.reports.esnr_report import esnr_answer, esnr_document, joined_esnr_record
 from wmel.reports.records import write_record
 from wmel.results import Result
 

@@ -1,4 +1,4 @@
-"""wmel.load: any result of any verb again, from its folder or its record."""
+"""wmel.load and wmel.show: the result that a folder or a record holds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel.api import options as o
+from wmel.api.episodes import check_outputs
 from wmel.api.train import CARD, stored_training
 from wmel.api.verbs import verb
 from wmel.contract.criterion import Criterion
@@ -14,8 +15,11 @@ from wmel.errors import BadRecord
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, rows_of_points
 from wmel.experiments.store import MANIFEST, Store
+from wmel.files import write_atomically
 from wmel.reports.any_record import FILES, AnyRecord
-from wmel.reports.over_training_record import READINGS, earlier_trainings
+from wmel.reports.cpg_record import recorded_arms
+from wmel.reports.json_envelope import CPGRecord
+from wmel.reports.over_training_curves import READINGS, earlier_trainings
 from wmel.reports.records import read_record
 from wmel.results import Result
 from wmel.schema import SweepPoint
@@ -126,3 +130,26 @@ def _from(place: str) -> Callable[..., Any]:
     """A function that is imported when it is needed."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+@verb
+def show(
+    record: o.Stored,
+    *,
+    markdown: o.Markdown = None,
+) -> Result:
+    """Check a stored record, or the folder of any verb, and show what it holds, computed anew from its rows."""
+    check_outputs(markdown)
+    path = Path(record)
+    if path.is_dir() or path.name == CARD:
+        result = load(path)
+    else:
+        stored = read_record(path)
+        if isinstance(stored, CPGRecord):
+            recorded_arms(path, stored)  # refused where it does not follow from them
+        result = recorded_result(stored, path.parent)
+    if markdown is None:
+        return result
+    write_atomically(Path(markdown), result.to_markdown())
+    result.files = {"table": Path(markdown)}
+    return result

@@ -17,10 +17,10 @@ from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.document import draw_figure, plotly_needed
-from wmel.reports.esnr_envelope import OverTrainingRecord
-from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.over_training_curves import TrainingReadings
-from wmel.reports.over_training_record import (
+from wmel.reports.envelopes import OverTrainingRecord
+from wmel.reports.esnr_report import joined_esnr_record
+from wmel.reports.over_training_curves import (
+    TrainingReadings,
     over_training_record,
     read_numbers,
     recorded_trainings,
@@ -52,7 +52,7 @@ def esnr_over_training(
     """
     refuse_several_seeds(options["seeds"])
     with plotly_needed():
-        import wmel.reports.over_training_figures  # noqa: F401  # before checkpoints are read
+        import wmel.reports.esnr_figures  # noqa: F401  # before checkpoints are read
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     found, folder = runs_of(folders), Path(output)
     numbers = read_beside(None if beside is None else Path(beside), found)
@@ -113,7 +113,7 @@ def trainings_result(trainings: Sequence[TrainingReadings], store: Store | None 
         verb="esnr_over_training",
         folder=folder_of(store),
         store=store,
-        draw=partial(draw_figure, "over_training_figures:ratios_figure", trainings, trainings[0].methods[0]),
+        draw=partial(draw_figure, "esnr_figures:ratios_figure", trainings, trainings[0].methods[0]),
         document=lambda: over_training_document(trainings),
         prints_rows=True,
         more={"trainings": trainings},

@@ -5,10 +5,10 @@ from typing import Annotated
 from wmel.analysis.sample_size import answer_questions
 from wmel.api import options as o
 from wmel.api.verbs import verb
+from wmel.reports.envelopes import PowerRecord
 from wmel.reports.records import stamp
 from wmel.reports.small_svg import Curves
 from wmel.reports.terminal import lines_of, table
-from wmel.reports.tool_envelopes import PowerRecord
 from wmel.results import Result
 from wmel.stats.power import Design
 

@@ -9,14 +9,14 @@ from wmel.api.episodes import check_outputs
 from wmel.api.load import load, result_path, stored_result
 from wmel.api.study import stored_study
 from wmel.api.verbs import verb
-from wmel.contract.cell import Cell, CellResult
+from wmel.contract.cell import Cell, CellResult, swept_setting
 from wmel.contract.criterion import Criterion
-from wmel.contract.labels import swept_setting
 from wmel.errors import BadInput
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.reports.any_record import FILES
 from wmel.reports.records import write_record
+from wmel.reports.terminal import render_terminal
 from wmel.results import Result
 
 
@@ -41,7 +41,7 @@ def report(
     result = load(path)
     into = Path(output) if output is not None else path.parent if path.is_file() else path
     name = path.stem if path.is_file() and output is None else "report"
-    return replace(result, files=_write_pages(result, into, name), folder=into, lines=[result.answer])
+    return replace(result, files=_write_pages(result, into, name), folder=into, lines=lambda: _first_lines(result))
 
 
 def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Result:
@@ -57,7 +57,13 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
         result = stored_result(loaded, store)
     write_record(into / FILES[result.record.kind], result.record)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
-    return replace(result, files=_write_pages(result, into, "report"), failures=damaged, folder=into)
+    files = _write_pages(result, into, "report")
+    return replace(result, files=files, failures=damaged, folder=into, lines=lambda: _first_lines(result))
+
+
+def _first_lines(result: Result) -> list[str]:
+    """What is printed beside the path of the page: the answer and the first section."""
+    return [result.answer] if result.document is None else render_terminal(result.document(), is_brief=True)
 
 
 def _write_pages(result: Result, into: Path, name: str) -> dict[str, Path]:

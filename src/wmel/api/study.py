@@ -25,15 +25,13 @@ from wmel.experiments.store import Store
 from wmel.experiments.sweeps import ENTRY_KINDS
 from wmel.files import read_toml
 from wmel.reports.document import draw_figure
-from wmel.reports.esnr_envelope import EsnrRecord
-from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.study_envelope import StudyRecord
-from wmel.reports.study_gaps import study_gaps
+from wmel.reports.envelopes import EsnrRecord, StudyRecord
+from wmel.reports.esnr_report import joined_esnr_record
+from wmel.reports.study_gaps import study_answer, study_gaps, study_intervals
 from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_report import study_document
-from wmel.reports.study_rows import study_rows
-from wmel.reports.study_summary import study_answer, study_intervals
+from wmel.reports.study_tables import study_rows
 from wmel.results import LazyValue, Result
 
 

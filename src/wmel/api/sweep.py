@@ -20,8 +20,7 @@ from wmel.api.given import Given
 from wmel.api.run import arm_data
 from wmel.api.swept import METRIC, Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import verb
-from wmel.contract.cell import Cell, CellResult
-from wmel.contract.labels import label_columns
+from wmel.contract.cell import Cell, CellResult, label_columns
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
@@ -29,7 +28,7 @@ from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure
 from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
-from wmel.reports.sweep_report import sweep_answer, sweep_document
+from wmel.reports.run_report import sweep_answer, sweep_document
 from wmel.results import Result
 from wmel.schema import SweepPoint, concatenate_tables, pool_runs
 

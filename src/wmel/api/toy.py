@@ -11,7 +11,7 @@ from wmel.api.verbs import verb
 from wmel.errors import BadInput, is_number, requires_package
 from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure, plotly_needed
-from wmel.reports.esnr_envelope import ToyRecord
+from wmel.reports.envelopes import ToyRecord
 from wmel.reports.records import write_record
 from wmel.results import Result
 
@@ -55,13 +55,12 @@ def esnr_toy(
 def recorded_result(record: ToyRecord) -> Result:
     """The result from its record."""
     with requires_package("torch", "the ceiling bounce needs torch: install wmel[learned]"):
-        from wmel.reports.toy_record import recorded_panels
+        from wmel.reports.toy_report import recorded_panels
     return _result(recorded_panels(record))
 
 
 def _result(panels: Sequence[Any]) -> Result:
-    from wmel.reports.toy_record import toy_record
-    from wmel.reports.toy_report import shape_words, toy_document
+    from wmel.reports.toy_report import shape_words, toy_document, toy_record
 
     rows = [
         {"speed": one.speed, "estimator": read.name, "esnr_per_rollout": read.mean, "median": read.median,

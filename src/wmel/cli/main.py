@@ -38,12 +38,12 @@ VERBS = {  # name -> the function behind it, and what it does
     "study": ("wmel.api.study:study", "Run what is missing of a study, and store it."),
     "report": ("wmel.api.report:report", "Write the report of any result: a page, and Markdown."),
     "compare": ("wmel.api.compare:compare", "Compare two runs on the episodes both ran."),
-    "show": ("wmel.api.show:show", "Check a stored record and print what it holds."),
+    "show": ("wmel.api.load:show", "Check a stored record and print what it holds."),
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
     "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
-    "list": ("wmel.cli.list_parts:list_parts", "List the parts of the catalogue, or the settings of one."),
-    "explain": ("wmel.cli.explain:explain", "Print what a word of any output means."),
-    "doctor": ("wmel.cli.doctor:doctor", "Print what is installed and what is missing."),
+    "list": ("wmel.cli.lookups:list_parts", "List the parts of the catalogue, or the settings of one."),
+    "explain": ("wmel.cli.lookups:explain", "Print what a word of any output means."),
+    "doctor": ("wmel.cli.lookups:doctor", "Print what is installed and what is missing."),
 }
 PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
 NAMING = {"train": "trainer", "diagnose": "diagnostic"}  # verbs whose argument is a part, by its kind

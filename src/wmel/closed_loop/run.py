@@ -18,7 +18,7 @@ from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require, require_whole
 from wmel.machine import limit_blas_threads, versions_in_use
 from wmel.perturbations.env_default import EnvPerturbation
-from wmel.schema import EpisodeTable, Run, concatenate_tables
+from wmel.schema import EpisodeTable, Run, SweepPoint, concatenate_tables
 
 EPISODES_PER_SEED = 100_000
 MIN_TIMING_SECONDS, TIMING_SHARE = 5.0, 0.2  # the time spent on timing decisions: the longer of it and a share
@@ -214,3 +214,46 @@ class BenchmarkRunner:
 def _perturbation_name(disturbance: Disturbance) -> str:
     step = disturbance.step
     return disturbance.perturbation.name + ("" if step is None else f" from step {step}")
+
+
+def horizon_sweep(
+    environment: Environment,
+    policy_at: Callable[[int], Policy],
+    plan_horizons: Sequence[int],
+    *,
+    episodes_per_point: int = EPISODES,
+    episode_horizon: int | None = None,
+    perturb_prob: float = 0.0,
+    perturbation: Perturbation | None = None,
+    seed: int = 0,
+    criterion: Criterion | None = None,
+    stop: Stop | str | None = None,
+    timed_decisions: int = 100,
+    progress: Callable[[float], None] = lambda finished: None,
+) -> list[SweepPoint]:
+    """Runs `policy_at(h)` for each planning horizon h, in increasing order.
+
+    `episode_horizon` is the maximum number of steps of an episode; None: that of the environment.
+    """
+    if not plan_horizons:
+        raise BadInput("a sweep requires at least one planning horizon, got none")
+    for plan_horizon in plan_horizons:
+        require_whole(plan_horizon, "a planning horizon")
+    require(len(set(plan_horizons)) == len(plan_horizons), "planning horizons must differ", list(plan_horizons))
+    policies = {horizon: policy_at(horizon) for horizon in sorted(plan_horizons)}
+    points = []
+    for horizon, policy in policies.items():
+        runner = BenchmarkRunner(
+            environment,
+            policy,
+            episodes_per_point,
+            episode_horizon,
+            perturb_prob=perturb_prob,
+            perturbation=perturbation,
+            seed=seed,
+            criterion=criterion,
+            stop=stop,
+            timed_decisions=timed_decisions,
+        )
+        points.append(SweepPoint({"plan_horizon": horizon}, runner.run(progress)))
+    return points

@@ -12,8 +12,8 @@ from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Train
 from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
+from wmel.experiments.identity import SEED
 from wmel.experiments.keys import environment_part
-from wmel.experiments.model_keys import SEED
 from wmel.experiments.spec import MAX_CELLS, StudySpec
 from wmel.experiments.sweeps import StudyEntry, arm_name
 from wmel.parts import implements

@@ -11,8 +11,7 @@ import numpy as np
 
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.closed_loop.trajectories import write_trajectories
-from wmel.contract.cell import Cell, CellResult, Diagnostic
-from wmel.contract.labels import label_columns
+from wmel.contract.cell import Cell, CellResult, Diagnostic, label_columns
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore

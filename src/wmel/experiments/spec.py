@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
 from wmel.errors import BadInput, WmelError, suggest_name, with_article
+from wmel.experiments.identity import ModelKeys
 from wmel.experiments.keys import (
     CriterionKeys,
     DiagnosticKeys,
@@ -24,7 +25,6 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
-from wmel.experiments.model_keys import ModelKeys
 from wmel.experiments.sweeps import StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
 from wmel.files import read_toml
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from wmel.contract.labels import label_name, label_value
+from wmel.contract.cell import label_name, label_value
 
 ENTRY_KINDS = {  # list of a study -> the kind of its entries, which qualifies the settings that they sweep
     "environments": "environment",

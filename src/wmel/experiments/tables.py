@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from wmel.contract.cell import Cell
-from wmel.contract.labels import label_columns
+from wmel.contract.cell import Cell, label_columns
 from wmel.errors import BadRecord
 from wmel.experiments.store import Store, StoredBlock
 from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, EpisodeTable, blank_columns

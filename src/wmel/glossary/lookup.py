@@ -1,14 +1,144 @@
 """Words found by name, however they are spelled."""
 
 import difflib
+import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from wmel.catalog import DIAGNOSTICS, REGISTRIES, perturbation_data
-from wmel.errors import BadInput, shorten
-from wmel.glossary.catalogued import column_group, part_groups, parts_without_settings, setting_group
+from wmel.catalog import CATALOGUE, DIAGNOSTICS, METRICS, PRESETS, REGISTRIES, TRAINERS, perturbation_data
+from wmel.errors import BadInput, WmelError, shorten
+from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.glossary.words import MEASURES, Word, WordGroup, written_groups
+from wmel.parts import Registry, Setting
+from wmel.schema import EPISODE_COLUMNS
+
+SETTINGS = "Settings"
+COLUMNS = "Columns of episodes"
+NAMED = 4  # more parts than this are counted
+SHORTHAND = ("-", ":")  # of perturbations: drop-next-K, composite:A+B
+MEASURE = "It depends on the machine as well as on the episode."
+
+
+def column_group() -> WordGroup:
+    """The columns of every table of episodes, as `wmel.schema` declares them."""
+    about = "One row per episode, in records, stores and `Result.episodes`."
+    words = tuple(
+        Word(one.name, COLUMNS, _sentence(one.doc), reading=MEASURE if one.kind == "measure" else "")
+        for one in EPISODE_COLUMNS
+    )
+    return WordGroup(COLUMNS, about, words)
+
+
+def part_groups(*, built_in: bool = False) -> list[WordGroup]:
+    """The names of parts and presets by kind; built-in metrics are defined in a file."""
+    groups = []
+    for title, registry in CATALOGUE.items():
+        known = METRICS.built_in if registry is METRICS else {}
+        names = [name for name in _part_names(registry, built_in=built_in) if name not in known]
+        words = tuple(_part(name, registry) for name in names)
+        groups += [WordGroup(title.capitalize(), f"`wmel list {title}`", words)] if words else []
+    presets = (
+        Word(name, "preset", f"Settings of a published run, of {', '.join(preset)}.", more=f"`wmel list {name}`")
+        for name, preset in PRESETS.items()
+    )
+    return [*groups, WordGroup("Presets", "`wmel list presets`", tuple(presets))]
+
+
+def setting_group(*, built_in: bool = False, trainers: bool = True) -> WordGroup:
+    """Every setting of every part, as the part declares it; those of trainers import torch."""
+    found: dict[tuple[str, str], dict[tuple[str, str], Setting]] = {}
+    for kind, part, one in _settings(built_in=built_in, trainers=trainers):
+        found.setdefault((one.name, one.meaning.text), {})[kind, part] = one
+    every = {kind: len(_part_names(one, built_in=built_in)) for kind, one in REGISTRIES.items()}
+    words = tuple(_setting(name, text, parts, every) for (name, text), parts in sorted(found.items()))
+    about = "Set with `--set KIND.NAME=VALUE`, as a key of the part's table in a study, or as a keyword in Python."
+    return WordGroup(SETTINGS, about, words)
+
+
+def parts_without_settings() -> list[str]:
+    """Trainers whose settings cannot be read here: a package that they import is not installed."""
+    return [name for name in TRAINERS.parts if _settings_of(TRAINERS, name) is None]
+
+
+def _part_names(registry: Registry, *, built_in: bool) -> list[str]:
+    return list(registry.built_in if built_in else registry.parts)
+
+
+def _part(name: str, registry: Registry) -> Word:
+    """A part by its line in the catalogue, which of a perturbation begins with the rest of its shorthand."""
+    text = registry.parts[name].description
+    rest, _, meaning = text.partition(": ")
+    definition = f"`{name}{rest}`: {meaning}" if rest.startswith(SHORTHAND) else text
+    return Word(name, registry.kind, _sentence(definition), more=f"`wmel list {name}`")
+
+
+def _settings(*, built_in: bool, trainers: bool) -> Iterator[tuple[str, str, Setting]]:
+    """The kind, the part and the setting, of all that can be read."""
+    for registry in CATALOGUE.values():
+        parts = _part_names(registry, built_in=built_in)
+        for part in parts if trainers or registry is not TRAINERS else ():
+            for one in (_settings_of(registry, part) or {}).values():
+                yield registry.kind, part, one
+        for one in ENTRY_SETTINGS.get(registry.kind, {}).values():
+            for part in parts:
+                yield registry.kind, part, one
+
+
+@cache
+def _settings_of(registry: Registry, part: str) -> Mapping[str, Setting] | None:
+    """None where the part cannot be imported."""
+    try:
+        return registry.settings_of(part)
+    except WmelError:
+        return None
+
+
+def _setting(name: str, text: str, parts: Mapping[tuple[str, str], Setting], every: Mapping[str, int]) -> Word:
+    """A setting with the parts that have it; `every` is how many parts of each kind there are."""
+    kinds: dict[str, list[str]] = {}
+    for kind, part in parts:
+        kinds.setdefault(kind, []).append(part)
+    owners = " and ".join(
+        f"every {kind}" if len(names) == every[kind] > 1 else f"the {kind}{'s' * (len(names) > 1)} {_few(names)}"
+        for kind, names in kinds.items()
+    )
+    expected = " or ".join(dict.fromkeys(one.expected for one in parts.values()))
+    owner = f"{owners}: {expected}; {_defaults(parts)}"
+    return Word(name, SETTINGS, _sentence(text), owner=owner)
+
+
+def _defaults(parts: Mapping[tuple[str, str], Setting]) -> str:
+    """The default, or each with the parts that have it."""
+    values: dict[str, list[str]] = {}
+    for (_, part), one in parts.items():
+        words = "required" if one.default is inspect.Parameter.empty else f"default {_plain(one.default)}"
+        values.setdefault(words, []).append(part)
+    if len(values) == 1:
+        return next(iter(values))
+    return ", ".join(f"{words} ({_few(names)})" for words, names in values.items())
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED + 1} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[: NAMED - 1] if more else names)}{more}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    if isinstance(value, str) and "\n" in value:
+        return "its own drawing"
+    return "none" if value is None else str(value)
+
+
+def _sentence(text: str) -> str:
+    """With a full stop, and a capital unless it begins with a name: `cem: how many ...`."""
+    first, _, rest = (text or "not described").partition(" ")
+    start = first if first.endswith(":") else f"{first[:1].upper()}{first[1:]}"
+    return f"{start} {rest}".strip() + ("" if text.endswith(".") else ".")
+
 
 SUGGESTED = 3
 QUALIFIERS = (*REGISTRIES, *DIAGNOSTICS.built_in, "swept")  # beginnings: planner.elites, perturbation_k, esnr.median

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from wmel.glossary.catalogued import column_group, part_groups, setting_group
+from wmel.glossary.lookup import column_group, part_groups, setting_group
 from wmel.glossary.words import HEADINGS, Word, WordGroup, written_group, written_groups
 
 METRICS_PAGE = "metrics.md"

@@ -199,7 +199,7 @@ def planning(
     if interface == "four methods":
         if objective is not None:
             raise BadInput(f"a model of four methods uses its own `score`: leave out the objective '{objective}'")
-        from wmel.policies.four_methods import FourMethodsPolicy  # it imports this module
+        from wmel.policies.native import FourMethodsPolicy  # it imports this module
 
         return FourMethodsPolicy(title, environment.spec, adapted, chosen, execute, parts={"planner": described})
     objective, objective_data = build_objective(objective or environment.spec.objectives[0], environment)

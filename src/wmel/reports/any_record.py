@@ -1,14 +1,20 @@
 """Every kind of record there is, and the file that holds it in the folder of a result."""
 
+import json
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from wmel.reports.compare_envelope import ComparisonRecord
-from wmel.reports.esnr_envelope import EsnrRecord, OverTrainingRecord, ToyRecord
+from wmel.reports.envelopes import (
+    CheckRecord,
+    ComparisonRecord,
+    EsnrRecord,
+    OverTrainingRecord,
+    PowerRecord,
+    StudyRecord,
+    ToyRecord,
+)
 from wmel.reports.json_envelope import CPGRecord, RunRecord, SweepRecord
-from wmel.reports.study_envelope import StudyRecord
-from wmel.reports.tool_envelopes import CheckRecord, PowerRecord
 
 Episodes = RunRecord | SweepRecord | CPGRecord | StudyRecord | ComparisonRecord
 AnyRecord = Episodes | EsnrRecord | OverTrainingRecord | ToyRecord | PowerRecord | CheckRecord
@@ -25,3 +31,8 @@ FILES = {  # kind -> file; of a folder with several the first is loaded
     "power": "power.json",
     "check": "check.json",
 }
+
+
+def schema_text() -> str:
+    """The schema as a file holds it."""
+    return json.dumps(RECORD.json_schema(by_alias=True), indent=1) + "\n"

@@ -1,10 +1,12 @@
 """Cells of tables: numbers and estimates as text, with the reason where they are n/a."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from wmel.reports.document import TableCell
+from wmel.contract.cell import label_text
+from wmel.reports.document import Section, Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_from
-from wmel.reports.json_envelope import EstimateEntry, ScorecardEntry
+from wmel.reports.json_envelope import CoverageEntry, EstimateEntry, ScorecardEntry
 from wmel.reports.words import bounds, number, short
 from wmel.stats.estimate import Estimate
 
@@ -59,3 +61,69 @@ def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: i
     if text == "n/a":
         return undefined(estimate.reason or "it has no interval")
     return TableCell(text, value=estimate.value)
+
+
+COSTS = {
+    "steps": ("average_steps_to_success", 1),
+    "compute/decision": ("average_compute_per_decision", 1),
+    "latency_ms": ("average_planning_latency_ms", 2),
+    "return": ("average_return", 1),
+    "pre-solved": ("pre_solved_rate", 3),
+    "errors": ("error_rate", 3),
+}
+
+
+def arms_table(
+    caption: str,
+    cards: Mapping[str, ScorecardEntry],
+    metrics: Sequence[str],
+    own: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Table:
+    """What each arm reached and cost; `metrics` are added, `own` are labels of single arms."""
+    own = own or {}
+    measured = {**COSTS, **{name: (name, 3) for name in metrics}}
+    labels = list(dict.fromkeys(label for arm in cards for label in own.get(arm, {})))
+    columns = (
+        TableColumn("arm", False),
+        *(TableColumn(label, False) for label in labels),
+        *map(TableColumn, ("success", "95% interval", *measured)),
+        TableColumn("n", is_detail=True),
+    )
+    rows = tuple(
+        (
+            TableCell(arm),
+            *(TableCell(label_text(own.get(arm, {}).get(label, ""))) for label in labels),
+            metric_cell(card, "success_rate"),
+            metric_bounds(card, "success_rate"),
+            *(metric_cell(card, name, digits) for name, digits in measured.values()),
+            TableCell(str(card.episodes), value=card.episodes),
+        )
+        for arm, card in cards.items()
+    )
+    return Table(caption, columns, rows)
+
+
+def coverage_section(coverage: Mapping[str, CoverageEntry | None]) -> Section:
+    """Where the states that each arm visited lie along the axis to be covered; empty where there is none."""
+    known = {name: one for name, one in coverage.items() if one is not None}
+    axis = next((one.axis for one in known.values()), "")
+    return Section(f"Visited states: {axis}", [coverage_table(known)])
+
+
+def coverage_table(coverage: Mapping[str, CoverageEntry]) -> Table:
+    """The same as a table alone."""
+    axis = next((one.axis for one in coverage.values()), "")
+    columns = (TableColumn("name", False), *map(TableColumn, ("states", "mean", "max", "above 1/2", "above 3/4")))
+    rows = tuple(
+        (
+            TableCell(name),
+            TableCell(str(one.states)),
+            TableCell(f"{one.mean:.3f}"),
+            TableCell(f"{one.most:.3f}"),
+            TableCell(f"{one.above_half:.1%}"),
+            TableCell(f"{one.above_three_quarters:.1%}"),
+        )
+        for name, one in coverage.items()
+    )
+    caption = f"{axis} of visited states (shares above half and three quarters of the way up)"
+    return Table(caption, columns, rows)

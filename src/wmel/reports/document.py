@@ -110,12 +110,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what is below it. A folded one is closed on a page; details are left out in a terminal."""
+    """A heading and what is below it.
+
+    A folded one is closed on a page. A terminal leaves details out, and shows a notice whatever else it leaves out.
+    """
 
     title: str
     blocks: Sequence["Block"]
     is_folded: bool = False
     is_detail: bool = False
+    is_notice: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -104,7 +104,7 @@ def same_record(one: Envelope, other: Envelope) -> bool:
     return agree(one.model_dump(exclude=stamped), other.model_dump(exclude=stamped))
 
 
-RETIRED_METHODS = ("documents' rule",)  # how methods of estimates began that only earlier versions wrote
+RETIRED_METHODS = ("documents",)  # how methods of estimates began that only earlier versions wrote
 
 
 def follows(stored: Any, derived: Any) -> bool:

@@ -1,14 +1,18 @@
-"""The figures of ESNR readings: signal per rollout, alignment, and both state by state."""
+"""Figures of ESNR, by plotly: one reading, and readings over training."""
 
 import html
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import plotly.graph_objects as go
 
-from wmel.reports.esnr_envelope import EsnrEntry, EsnrRecord
+from wmel.contract.cell import ORACLE
+from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
+from wmel.reports.envelopes import EsnrEntry, EsnrRecord
 from wmel.reports.figure_style import GREY, SYMBOLS, layout, lines_of
 from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.over_training_curves import TrainingReadings
 
 ROW = 30  # pixels
 
@@ -102,3 +106,134 @@ def _ends(estimate: EstimateEntry, positive: bool) -> tuple[float, float]:
     low = estimate.value if estimate.low is None else estimate.low
     high = estimate.value if estimate.high is None else estimate.high
     return (max(low, estimate.value / 1e3) if positive else low), high
+
+
+UPDATES = "updates (logarithmic)"
+
+
+class TrainingPoint(NamedTuple):
+    """A number with its interval at a checkpoint."""
+
+    updates: float
+    value: float
+    low: float
+    high: float
+
+
+def ratios_figure(trainings: Sequence[TrainingReadings], method: str) -> go.Figure:
+    """ESNR over updates on logarithmic axes with its intervals, a line per run; dotted: where a U-shape is lowest."""
+    figure, lines = _figure(trainings)
+    for one in trainings:
+        entries = [entry.esnr for entry in one.entries(method)]
+        _line(figure, one.name, _points(one, entries, True), lines[one.name])
+        _at_most(figure, one, entries, lines[one.name])
+        found = u_shape(one.curve(method))
+        if found.shape is CurveShape.U and found.minimum:
+            figure.add_vline(found.minimum, line={"color": lines[one.name]["line"]["color"], "width": 1, "dash": "dot"})
+    for place, one in enumerate(trainings):
+        truths = [entry.esnr for entry in one.truths(method)]
+        _line(figure, ORACLE, _points(one, truths, True), {**lines[ORACLE], "showlegend": place == 0, "opacity": 0.5})
+    figure.update_yaxes(title=f"ESNR by {method} (logarithmic)", type="log", exponentformat="power")
+    return figure
+
+
+def alignments_figure(trainings: Sequence[TrainingReadings], method: str) -> go.Figure:
+    """Cosine of the mean gradients with the true ones over updates, with its intervals."""
+    figure, lines = _figure(trainings, height=340)
+    for one in trainings:
+        found = [entry.alignment for entry in one.entries(method)]
+        cosines = [None if entry is None else entry.cosine for entry in found]
+        _line(figure, one.name, _points(one, cosines, False), lines[one.name])
+    figure.add_hline(0, line={"color": GREY, "width": 1.5})
+    figure.update_yaxes(title=f"alignment by {method}", range=[-1.05, 1.05])
+    return figure
+
+
+def column_figure(trainings: Sequence[TrainingReadings], column: str) -> go.Figure:
+    """A number from elsewhere over updates."""
+    figure, lines = _figure(trainings, height=340)
+    for one in trainings:
+        known = [TrainingPoint(x, y, y, y) for x, y in sorted(one.beside.get(column, {}).items())]
+        _line(figure, one.name, known, lines[one.name])
+    figure.update_yaxes(title=html.escape(column))
+    return figure
+
+
+def scatter_figure(trainings: Sequence[TrainingReadings], column: str, method: str) -> go.Figure:
+    """Every checkpoint: a number from elsewhere against ESNR."""
+    figure, lines = _figure(trainings)
+    for one in trainings:
+        points = zip(one.updates, one.curve(method).esnr, one.column(column), strict=True)
+        drawn = [point for point in points if point[1] > 0 and np.isfinite(point[2])]
+        figure.add_scatter(
+            x=[float(ratio) for _, ratio, _ in drawn],
+            y=[float(number) for _, _, number in drawn],
+            mode="markers",
+            name=html.escape(one.name),
+            marker=lines[one.name]["marker"],
+            hovertext=[f"{updates:.0f} updates" for updates, _, _ in drawn],
+        )
+    figure.update_xaxes(title=f"ESNR by {method} (logarithmic)", type="log")
+    figure.update_yaxes(title=html.escape(column))
+    return figure
+
+
+def _figure(trainings: Sequence[TrainingReadings], height: int = 420) -> tuple[go.Figure, dict[str, dict[str, Any]]]:
+    figure = go.Figure(layout=layout(height))
+    figure.update_xaxes(title=UPDATES, type="log")
+    return figure, lines_of(one.name for one in trainings)
+
+
+def _points(one: TrainingReadings, estimates: Sequence[EstimateEntry | None], positive: bool) -> list[TrainingPoint]:
+    """What can be drawn; on a logarithmic axis what is above 0, and intervals as far as that."""
+    points = []
+    for updates, entry in zip(one.updates, estimates, strict=False):
+        if entry is None or entry.value is None or (positive and entry.value <= 0):
+            continue
+        low = entry.value if entry.low is None else entry.low
+        high = entry.value if entry.high is None else entry.high
+        points.append(
+            TrainingPoint(float(updates), entry.value, max(low, entry.value / 1e3) if positive else low, high)
+        )
+    return points
+
+
+def _at_most(
+    figure: go.Figure, one: TrainingReadings, estimates: Sequence[EstimateEntry], look: dict[str, Any]
+) -> None:
+    """Readings not above 0, at the upper end of their intervals."""
+    drawn = [
+        (float(updates), entry.high)
+        for updates, entry in zip(one.updates, estimates, strict=True)
+        if updates > 0 and entry.value is not None and entry.value <= 0 and entry.high is not None and entry.high > 0
+    ]
+    if drawn:
+        figure.add_scatter(
+            x=[updates for updates, _ in drawn],
+            y=[high for _, high in drawn],
+            mode="markers",
+            name=html.escape(f"{one.name}: at most"),
+            legendgroup=html.escape(one.name),
+            marker={"color": look["marker"]["color"], "symbol": "triangle-down-open", "size": 9},
+        )
+
+
+def _line(figure: go.Figure, name: str, points: Sequence[TrainingPoint], look: dict[str, Any]) -> None:
+    drawn = [point for point in points if point.updates > 0]
+    if not drawn:
+        return
+    ends = {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1,
+        "array": [point.high - point.value for point in drawn],
+        "arrayminus": [point.value - point.low for point in drawn],
+    }
+    figure.add_scatter(
+        x=[point.updates for point in drawn],
+        y=[point.value for point in drawn],
+        error_y=ends,
+        name=html.escape(name),
+        legendgroup=html.escape(name),
+        **look,
+    )

@@ -6,16 +6,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from wmel.contract.cell import ORACLE
-from wmel.contract.labels import label_value
-from wmel.reports.compare_envelope import ComparisonRecord
+from wmel.contract.cell import ORACLE, label_value
+from wmel.reports.envelopes import CheckRecord, ComparisonRecord, StudyRecord
 from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, layout, lines_of, mark, titled
 from wmel.reports.small_svg import Curves, Intervals
 from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves
-from wmel.reports.study_envelope import StudyRecord
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
 from wmel.reports.study_readings import ReadingCurve, reading_curves
-from wmel.reports.tool_envelopes import CheckRecord
 
 ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
 RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes

@@ -11,9 +11,8 @@ from wmel.reports import esnr_report
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.entries import estimate_entry
-from wmel.reports.esnr_envelope import EsnrEntry
-from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead
-from wmel.reports.over_training_record import over_training_record
+from wmel.reports.envelopes import EsnrEntry
+from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead, over_training_record
 from wmel.reports.words import count_words, short, stamp_words
 
 LEGEND = (
@@ -43,7 +42,7 @@ def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]
     """The ratios of a method, and where its gradients point."""
 
     def made(name: str) -> Callable[[], Any]:
-        return partial(draw_figure, f"over_training_figures:{name}", trainings, method)
+        return partial(draw_figure, f"esnr_figures:{name}", trainings, method)
 
     found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"), LEGEND)]
     if any(entry.alignment is not None for one in trainings for entry in one.entries(method)):
@@ -54,7 +53,7 @@ def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]
 
 def _beside(trainings: Sequence[TrainingReadings]) -> list[Figure]:
     """Figures of numbers from elsewhere: over training, and against ESNR."""
-    home, made = "over_training_figures", []
+    home, made = "esnr_figures", []
     for column in columns_of(trainings):
         made.append((f"{column} over training", partial(draw_figure, f"{home}:column_figure", trainings, column)))
         for method in trainings[0].methods:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wmel.contract.cell import FLOOR, ORACLE
-from wmel.contract.labels import label_text, label_value, swept_setting
+from wmel.contract.cell import FLOOR, ORACLE, label_text, label_value, swept_setting
 from wmel.errors import is_number
-from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
+from wmel.reports.envelopes import ComparisonEntry, StudyRecord
 from wmel.reports.words import part_name
 
 KEPT = ("epochs", "updates")  # labels of checkpoints, which names have behind an @

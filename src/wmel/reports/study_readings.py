@@ -6,17 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wmel.contract.cell import ORACLE, Diagnostic, part_label
-from wmel.contract.labels import label_text, swept_setting
+from wmel.contract.cell import ORACLE, Diagnostic, label_text, part_label, swept_setting
 from wmel.errors import is_number
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_entry
-from wmel.reports.esnr_envelope import EsnrRecord
+from wmel.reports.envelopes import EsnrRecord, ReadingEntry, StudyRecord
 from wmel.reports.esnr_report import difference_table
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_curves import Point, axis_places, axis_values
-from wmel.reports.study_envelope import ReadingEntry, StudyRecord
 from wmel.reports.words import short
 from wmel.stats.estimate import Estimate
 

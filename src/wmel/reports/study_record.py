@@ -8,9 +8,7 @@ from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
 from wmel.reports.cpg_record import cpg_entry
 from wmel.reports.entries import coverage_entries, estimate_entry, scorecard_entry
-from wmel.reports.json_envelope import CPGRecord, Envelope
-from wmel.reports.records import run_metadata, stamp
-from wmel.reports.study_envelope import (
+from wmel.reports.envelopes import (
     ClaimsEntry,
     ComparedEntry,
     ComparisonEntry,
@@ -18,6 +16,8 @@ from wmel.reports.study_envelope import (
     ReadingEntry,
     StudyRecord,
 )
+from wmel.reports.json_envelope import CPGRecord, Envelope
+from wmel.reports.records import run_metadata, stamp
 from wmel.schema import Run
 from wmel.stats.paired import holm
 

@@ -9,22 +9,21 @@ from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
 from wmel.reports.answers import DIRECTIONS, EQUALITIES
-from wmel.reports.arms import arms_table, coverage_table
+from wmel.reports.cells import arms_table, coverage_table
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
 from wmel.reports.entries import estimate_from
-from wmel.reports.esnr_envelope import EsnrRecord
+from wmel.reports.envelopes import ComparisonEntry, EsnrRecord, StudyRecord
 from wmel.reports.study_curves import study_curves
-from wmel.reports.study_envelope import ComparisonEntry, StudyRecord
 from wmel.reports.study_gaps import (
     StudyGap,
     distinct_labels,
     equivalence_margin,
     facts_of,
     shared_facts,
+    study_answer,
     study_gaps,
 )
 from wmel.reports.study_readings import differences_tables, reading_curves, readings_tables
-from wmel.reports.study_summary import study_answer
 from wmel.reports.study_tables import further_table, gaps_table, missing_table, rules_table
 from wmel.reports.words import count_words, join_facts, stamp_words
 
@@ -96,12 +95,12 @@ def further_section(record: StudyRecord, readings: Readings = ()) -> Section:
 
 def missing_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """The cells whose episodes are incomplete."""
-    return Section("Incomplete cells", [missing_table(record)])
+    return Section("Incomplete cells", [missing_table(record)], is_notice=True)
 
 
 def refused_section(record: StudyRecord, readings: Readings = ()) -> Section:
     """What could not be pooled or compared, and why."""
-    return Section("Refused", [Points.of(record.refused)])
+    return Section("Refused", [Points.of(record.refused)], is_notice=True)
 
 
 SECTIONS = (

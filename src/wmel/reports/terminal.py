@@ -16,12 +16,16 @@ NAMES = ("metric", "name", "package", "setting")
 WORDS = (*NAMES, "note", "part", "wanted", "installed", "origin", "what it is", "default", "values", "meaning")
 
 
-def render_terminal(document: Document) -> list[str]:
-    """The answer first, then what all of it shares, then every section that is no detail; figures are left out."""
+def render_terminal(document: Document, *, is_brief: bool = False) -> list[str]:
+    """The answer first, then what all of it shares, then every section that is no detail; figures are left out.
+
+    A brief one has the first section alone, and notices.
+    """
     lines = [document.answer, *(text.words for text in document.shared)]
-    for section in document.sections:
-        lines += _section(section)
-    return lines
+    found = [(section, list(_section(section))) for section in document.sections]
+    shown = [(section, words) for section, words in found if words]
+    kept = [words for at, (section, words) in enumerate(shown) if at == 0 or section.is_notice or not is_brief]
+    return [*lines, *(line for words in kept for line in words)]
 
 
 def table(*headings: str) -> RichTable:

@@ -17,8 +17,13 @@ from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
 from wmel.policies.mixture import exploration, mixture_label
-from wmel.training.card import check_same_environment, describe_environment
-from wmel.training.checkpoints import CHECKPOINTS, refuse_other_kind, write_checkpoint
+from wmel.training.checkpoints import (
+    CHECKPOINTS,
+    check_same_environment,
+    describe_environment,
+    refuse_other_kind,
+    write_checkpoint,
+)
 from wmel.training.data import Dataset, collect, list_transitions
 from wmel.training.fit import FitResult
 from wmel.training.stored_episodes import EpisodesFolder

@@ -15,10 +15,9 @@ from wmel.errors import BadInput
 from wmel.models.imagine import rollout_by_steps
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.parts import implements, refuse_unknown_settings, setting
-from wmel.training.card import build_card
+from wmel.training.checkpoints import build_card
 from wmel.training.data import Dataset, Transitions, has_reward, network_input, window_indices
-from wmel.training.evaluate import observation_errors, reward_errors
-from wmel.training.fit import FitResult, Samples, fit
+from wmel.training.fit import FitResult, Samples, fit, observation_errors, reward_errors
 from wmel.training.fitted import ALL, FittedTrainer
 from wmel.training.mlp import FIT_OF_GRIDS, MAX_WIDTH, action_width, check_hidden, set_scale
 

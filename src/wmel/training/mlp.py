@@ -14,10 +14,9 @@ from wmel.contract.trainer import TrainedModel
 from wmel.errors import require
 from wmel.models.mlp import MLP, MLPModel
 from wmel.parts import implements, refuse_unknown_settings, setting
-from wmel.training.card import build_card
+from wmel.training.checkpoints import build_card
 from wmel.training.data import Dataset, Transitions, network_input
-from wmel.training.evaluate import observation_errors
-from wmel.training.fit import FitResult, Samples, fit
+from wmel.training.fit import FitResult, Samples, fit, observation_errors
 from wmel.training.fitted import ALL, FittedTrainer
 
 MAX_WIDTH = 16_384  # of a layer

@@ -7,7 +7,7 @@ from tests.diagnostics.esnr.worlds import linear, quadratic, still
 from wmel.diagnostics.esnr.measure import esnr, true_gradient
 from wmel.diagnostics.esnr.result import TrueGradient, alignment, cosines
 from wmel.errors import BadInput
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 COUNT = 12
 

@@ -8,7 +8,7 @@ from wmel.diagnostics.esnr.estimators import LARGE, SMALL
 from wmel.diagnostics.esnr.measure import esnr, true_gradient
 from wmel.diagnostics.states import fresh_observations
 from wmel.errors import BadInput
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 PLACES = np.random.default_rng(0).normal(size=(4, 2))
 

@@ -6,7 +6,7 @@ from tests.diagnostics.esnr.worlds import NOWHERE, LinearQuadratic, assert_momen
 from wmel.contract.environment import Box, Finite
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.errors import BadInput
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 SAMPLES = 150_000
 MANY = {"samples": SAMPLES, "rows": SAMPLES}

@@ -10,10 +10,10 @@ from wmel.diagnostics.esnr.measure import esnr, true_gradient
 from wmel.diagnostics.esnr.result import alignment
 from wmel.diagnostics.states import fresh_observations
 from wmel.errors import BadInput, BadModel
+from wmel.models.callable_model import PairModel
 from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
 from wmel.models.mlp import MLP, MLPModel
 from wmel.models.oracle import Oracle
-from wmel.models.pair import PairModel
 
 ONE = {"mean": np.zeros((1, 1)), "samples": 32, "population": 8, "elites": 2}
 

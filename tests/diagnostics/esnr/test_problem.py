@@ -8,9 +8,9 @@ from wmel.contract.environment import Box
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.problem import split_observations
 from wmel.errors import BadInput
+from wmel.models.callable_model import PairModel
 from wmel.models.mlp import MLP, MLPModel
 from wmel.models.oracle import Oracle
-from wmel.models.pair import PairModel
 from wmel.objectives import SmoothUpright
 
 SAMPLES = 100_000

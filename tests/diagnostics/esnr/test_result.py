@@ -9,7 +9,7 @@ from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.result import Esnr, esnr_difference
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.errors import BadInput
-from wmel.stats.bootstrap import cluster_bootstrap
+from wmel.stats.means import cluster_bootstrap
 
 
 def result(samples, *, episodes=None, **settings) -> Esnr:

@@ -5,7 +5,7 @@ import torch
 from tests.diagnostics.esnr.worlds import quadratic
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.esnr.signal import Signal
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 APART = np.array([0.0, 0.3, 1.0])  # of the mean from the optimum, in sigmas
 

@@ -13,7 +13,7 @@ from tests.diagnostics.esnr.worlds import (
     still,
 )
 from wmel.diagnostics.esnr.measure import esnr
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 SAMPLES = 150_000
 MANY = {"samples": SAMPLES, "rows": SAMPLES}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wmel.models.compiled import activations
+from wmel.models.compiled import forward as activations
 
 ULP = 2.0**-23
 LOWEST = -87  # further down e^x is hardly a normal number of float32, and nothing may be left

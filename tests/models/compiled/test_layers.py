@@ -44,7 +44,7 @@ def rows_of(count: int, width: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     widths=st.lists(st.integers(1, 5).map(lambda eighths: 8 * eighths), min_size=1, max_size=3),
     inputs=st.integers(1, 40),

@@ -5,8 +5,7 @@ from pathlib import Path
 from tests.models.tdmpc2.by_hand import random_network
 from wmel.contract.environment import Environment
 from wmel.models.tdmpc2.network import SIZES
-from wmel.training.card import describe_environment
-from wmel.training.checkpoints import write_checkpoint
+from wmel.training.checkpoints import describe_environment, write_checkpoint
 from wmel.training.tdmpc2.train import blank_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

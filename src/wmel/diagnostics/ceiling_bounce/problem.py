@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from wmel.arrays import Array
-from wmel.models.pair import PairModel
+from wmel.models.callable_model import PairModel
 
 GRAVITY = 9.81  # m/s^2, downwards
 CEILING_START, CEILING_END, CEILING_HEIGHT = 1.0, 2.5, 0.5  # metres

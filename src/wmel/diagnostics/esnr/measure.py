@@ -1,7 +1,7 @@
 """ESNR of one model at given observations: as a function, and as in the pseudo-code of the ESNR paper."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wmel.contract.environment import Box, Space
+from wmel.contract.environment import Box, Environment, Space
 from wmel.contract.objective import ModelReward, Objective
 from wmel.contract.world_model import LatentModel, WorldModel
 from wmel.diagnostics.esnr.estimators import (
@@ -21,7 +21,7 @@ from wmel.diagnostics.esnr.estimators import (
     zeroth_order,
 )
 from wmel.diagnostics.esnr.problem import GradientProblem, gradient_problem, split_observations
-from wmel.diagnostics.esnr.result import Esnr, TrueGradient
+from wmel.diagnostics.esnr.result import Alignment, Esnr, TrueGradient
 from wmel.diagnostics.esnr.sampling import ActionDistribution, EsnrSettings, action_distribution
 from wmel.diagnostics.esnr.signal import PAPER_EPSILON
 from wmel.diagnostics.states import Observations, given_observations
@@ -146,7 +146,7 @@ def prepare_esnr(
 def _to_model(given: Any) -> WorldModel:
     """A model as it is, or a pair of functions as a model."""
     if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
-        from wmel.models.pair import PairModel
+        from wmel.models.callable_model import PairModel
 
         return PairModel(*given)
     if not implements(given, LatentModel):
@@ -194,3 +194,73 @@ def compute_esnr(actions: Any, J: Callable[[Any], Any], grad_f: Callable[[Any, A
     gradients = grad_f(J, actions.detach().requires_grad_())
     noise = gradients.std(dim=0) ** 2
     return (gradients.mean(dim=0) ** 2 / (noise + PAPER_EPSILON)).mean()
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One model by one estimator."""
+
+    model: str
+    weights: str | None
+    esnr: Esnr
+    alignment: Alignment | None  # None: there is no true gradient to compare with
+
+
+def passes_over_states(models: int, methods: Sequence[str], environment: Environment, oracle: bool) -> int:
+    """How many passes over all observations the readings of so many models take."""
+    oracle = oracle and environment.spec.branchable
+    needs_slopes = oracle and isinstance(environment.spec.actions, Box) and "fog" not in methods
+    return len(methods) * (models + oracle) + needs_slopes
+
+
+def slope_steps(environment: Environment, observations: int, samples: int, horizon: int) -> int:
+    """Simulator steps that the oracle's central differences take."""
+    space = environment.spec.actions
+    if not environment.spec.branchable or not isinstance(space, Box):
+        return 0
+    return 4 * horizon * space.width * observations * samples * horizon
+
+
+def readings_data(
+    readings: Sequence[Reading], observations: Observations, objective: str, environment: str
+) -> dict[str, Any]:
+    """Readings at the same observations as JSON; `reports.esnr_envelope` documents each field."""
+    states = zip(observations.episodes.tolist(), observations.steps.tolist(), strict=True)
+    return {
+        "environment": environment,
+        "objective": objective,
+        "source": observations.source,
+        "states": [{"episode_seed": episode, "step": step} for episode, step in states],
+        "readings": [_reading_data(one) for one in readings],
+        "differences": [],
+    }
+
+
+def _reading_data(reading: Reading) -> dict[str, Any]:
+    measured, aligned = reading.esnr, reading.alignment
+    shares = ("dead_share", "infinite_share", "broken_share", "flat_share")
+    names = ("raw", "gaussian", "jackknife", "median", "dominance", "model_steps", "seconds", *shares)
+    return {
+        "model": reading.model,
+        "weights": reading.weights,
+        "method": measured.method,
+        "settings": measured.settings.used_by(measured.method, discrete=measured.gradients.discrete),
+        **{name: vars(getattr(measured, name)) for name in ("esnr", "esnr_per_rollout", "pooled")},
+        **{name: getattr(measured, name) for name in names},
+        "alignment": None
+        if aligned is None
+        else {
+            "cosine": vars(aligned.cosine),
+            "against_share": aligned.against_share,
+            "unresolved_share": aligned.unresolved_share,
+        },
+        "rollouts_per_gradient": measured.gradients.rollouts_each,
+        "effective_elites": measured.gradients.effective_elites,
+        "out_of_range_share": measured.gradients.out_of_range,
+        "per_state": _finite_or_none(measured.per_observation),
+        "cosine_per_state": None if aligned is None else _finite_or_none(aligned.cosines),
+    }
+
+
+def _finite_or_none(values: np.ndarray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

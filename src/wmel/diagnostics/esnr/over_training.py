@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from wmel.errors import BadInput
-from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
+from wmel.stats.means import cluster_bootstrap
 from wmel.stats.ranks import partial_spearman, spearman
 
 MIN_CHECKPOINTS = 5  # the lowest, and SIDE on either side

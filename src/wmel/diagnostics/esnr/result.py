@@ -9,8 +9,8 @@ from wmel.diagnostics.esnr.estimators import Gradients
 from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.esnr.signal import Signal
 from wmel.errors import BadInput
-from wmel.stats.bootstrap import cluster_bootstrap
 from wmel.stats.estimate import Estimate
+from wmel.stats.means import cluster_bootstrap
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
 MIN_FOR_JACKKNIFE = 64  # samples

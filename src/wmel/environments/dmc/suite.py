@@ -26,9 +26,8 @@ from wmel.environments.dmc.pendulum import Pendulum
 from wmel.environments.dmc.point_mass import PointMass
 from wmel.environments.dmc.reacher import Reacher
 from wmel.environments.dmc.walker import Walker
-from wmel.environments.model_constants import FixedFields, copy_fields, find_constants
 from wmel.environments.mujoco_batch import MujocoBatch
-from wmel.environments.mujoco_rows import RowLayout
+from wmel.environments.mujoco_rows import FixedFields, RowLayout, copy_fields, find_constants
 from wmel.errors import MissingExtra
 
 with warnings.catch_warnings():  # dm_control looks for a display, which is not required

@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from wmel.errors import BadInput, require
-from wmel.models.compiled.activations import GROUP
-from wmel.models.compiled.forward import ACTIVATIONS, INPUTS, OUTPUTS, WIDTH, Network, apply, roll
+from wmel.models.compiled.forward import ACTIVATIONS, GROUP, INPUTS, OUTPUTS, WIDTH, Network, apply, roll
 from wmel.models.compiled.tile import TALL, TILE_COLUMNS, pack_weights
 
 ROWS_PER_CHUNK = 96  # whose layer outputs fit the second-level cache of a core

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wmel.models.compiled.activations import GROUP as SIMPLEX
+from wmel.models.compiled.forward import GROUP as SIMPLEX
 from wmel.models.compiled.layers import CompiledLayers, Layer, Norm
 from wmel.models.tdmpc2.layers import EPSILON, GROUP, Ensemble, NormedLinear, ParallelLinear
 

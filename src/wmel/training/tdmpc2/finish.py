@@ -15,7 +15,7 @@ from wmel.errors import BadInput
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
-from wmel.training.tdmpc2.torch_rng import TorchRng
+from wmel.training.tdmpc2.learner import TorchRng
 from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer, discount_of
 
 BATCH, LEARNING_RATE = 256, 1e-3  # of the decoder, as in the wmel 0.18 repository

@@ -21,10 +21,9 @@ from wmel.training.tdmpc2.finish import (
     fit_and_measure_decoder,
     restore_networks,
 )
-from wmel.training.tdmpc2.learner import DivergenceError, Learner, UpdateLoop, divergence_error
+from wmel.training.tdmpc2.learner import DivergenceError, Learner, TorchRng, UpdateLoop, divergence_error
 from wmel.training.tdmpc2.replay import Replay, add_prefix, explain_out_of_memory, select_prefix
 from wmel.training.tdmpc2.resume import TrainingHooks, TrainingSnapshot, TrainingState
-from wmel.training.tdmpc2.torch_rng import TorchRng
 from wmel.training.tdmpc2.trainer import ONLINE_SETTINGS, CurvePoint, TDMPC2Trainer, discount_of
 
 UPDATES_BETWEEN_CHECKS, UPDATES_BETWEEN_REPORTS = 50, 500

@@ -15,10 +15,9 @@ from wmel.errors import BadInput, BadStep
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.data import TRAINING_SEED_OFFSET, has_reward
-from wmel.training.tdmpc2.learner import DivergenceError, Learner, UpdateLoop, divergence_error
+from wmel.training.tdmpc2.learner import DivergenceError, Learner, TorchRng, UpdateLoop, divergence_error
 from wmel.training.tdmpc2.replay import Replay, add_prefix, select_prefix
 from wmel.training.tdmpc2.resume import TrainingSnapshot
-from wmel.training.tdmpc2.torch_rng import TorchRng
 from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer, discount_of
 
 TRAINING_STARTS = 50_000  # training uses the first start states of its seed in turn; models are measured on later ones

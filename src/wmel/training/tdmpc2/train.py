@@ -12,8 +12,7 @@ from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
-from wmel.training.card import check_action_repeat, describe_environment
-from wmel.training.checkpoints import use_device
+from wmel.training.checkpoints import check_action_repeat, describe_environment, use_device
 from wmel.training.data import TRAINING_SEED_OFFSET
 from wmel.training.tdmpc2.finish import (
     DECODER_EPISODES,

@@ -1,7 +1,7 @@
-"""wmel.list_parts: the catalogue, and the settings of a part."""
+"""wmel.list_parts and wmel.explain: every part with its settings, and every word of the outputs."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from wmel import catalog
@@ -11,9 +11,11 @@ from wmel.api.verbs import verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS
+from wmel.glossary.lookup import all_groups, find
+from wmel.glossary.words import Word, list_lines, meaning_lines, part_words
 from wmel.kinds import kind_of, takes_environment
 from wmel.parts import Part, Registry, import_object
-from wmel.reports.terminal import lines_of, table
+from wmel.reports.terminal import lines_of, table, terminal_width
 from wmel.results import Result
 
 LISTED_PRESETS = "presets"
@@ -166,3 +168,55 @@ def as_json(entries: Mapping[str, Any], names: Sequence[str] | None) -> Any:
     """One document: of a single part its settings, else every entry by its name."""
     is_part = names is not None and len(names) == 1 and "settings" in entries[names[0]]
     return entries[names[0]] if is_part and names else dict(entries)
+
+
+Name = Annotated[
+    str | None,
+    o.Option(
+        "A word of any output: a metric, a verdict, a column, a setting.  [default: all are listed]", is_argument=True
+    ),
+]
+
+
+@verb
+def explain(word: Name = None) -> Result:
+    """What a word of any output means: its definition, formula, how to read it, and the page to read on."""
+    if word is None:
+        return _list()
+    found = find(word)
+    rows = [
+        {"word": one.name, "group": one.group, "what": heading, "text": text}
+        for one in found
+        for heading, text in part_words(one).items()
+    ]
+    return Result(
+        f"{found[0].name}: {found[0].definition}",
+        rows,
+        lines=meaning_lines(found, terminal_width()),
+        verb="explain",
+        prints_rows=True,
+        more={"entries": _entries(found)},
+    )
+
+
+def _entries(words: Iterable[Word]) -> dict[str, list[dict[str, Any]]]:
+    """Every meaning, by word."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for one in words:
+        entries.setdefault(one.name, []).append(one.data)
+    return entries
+
+
+def _list() -> Result:
+    """Every word, by group."""
+    groups = all_groups()
+    entries = _entries([one for group in groups for one in group.words])
+    answer = f"{len(entries)} words are explained: wmel explain WORD"
+    return Result(
+        answer,
+        [{"group": group.title, "words": ", ".join(one.name for one in group.words)} for group in groups],
+        lines=[answer, "", *list_lines(groups, terminal_width())],
+        verb="explain",
+        prints_rows=True,
+        more={"entries": entries},
+    )
