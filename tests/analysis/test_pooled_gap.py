@@ -4,14 +4,14 @@ import pytest
 from tests.analysis.tables import table
 from wmel.analysis.pooling import pooled_gap
 from wmel.errors import BadInput
-from wmel.stats.proportions import miettinen_nurminen
+from wmel.stats.exact import IndependentArms, exact_interval
 
 
 def test_both_claims_are_named_and_only_the_recipe_pays_for_few_seeds():
     found = pooled_gap([((45, 50), (10, 50)), ((44, 50), (25, 50)), ((46, 50), (40, 50))])
     checkpoints, recipe = found.these_checkpoints, found.this_training_recipe
-    assert checkpoints.method == "these checkpoints: miettinen-nurminen" and checkpoints.n == 150
-    assert (checkpoints.low, checkpoints.high) == miettinen_nurminen(135, 150, 75, 150)
+    assert checkpoints.method == "these checkpoints: exact score" and checkpoints.n == 150
+    assert (checkpoints.low, checkpoints.high) == exact_interval(IndependentArms(150, 150), 135, 75)
     assert recipe.method == "this training recipe: t over seeds" and recipe.n == 3
     assert recipe.value == checkpoints.value == pytest.approx(0.4)
     assert recipe.low < checkpoints.low < checkpoints.high < recipe.high
@@ -27,7 +27,7 @@ def test_tables_of_shared_seeds_are_pooled_as_pairs():
     rng = np.random.default_rng(0)
     arms = [(table(success=rng.random(40) < 0.9), table(success=rng.random(40) < 0.5)) for _ in range(3)]
     found = pooled_gap(arms)
-    assert found.these_checkpoints.method == "these checkpoints: tango" and found.these_checkpoints.n == 120
+    assert found.these_checkpoints.method == "these checkpoints: exact score" and found.these_checkpoints.n == 120
     gaps = [one["success"].mean() - other["success"].mean() for one, other in arms]
     assert found.these_checkpoints.value == pytest.approx(np.mean(gaps))
 

@@ -11,6 +11,7 @@ from wmel.stats.estimate import Estimate, check_counts
 from wmel.stats.exact import IndependentArms, PairedArms, TwoArms, difference_p, exact_interval, method_of
 from wmel.stats.paired import PairedCounts, mcnemar_mid_p
 from wmel.stats.proportions import agresti_caffo, relative_loss
+from wmel.stats.sequential import anytime_p_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,13 @@ class CPGResult:
         """Two-sided p-value of equal success rates; it is at most .05 exactly where the 95% interval excludes 0."""
         p_value = difference_p(self.design, *self.outcome)
         return Estimate(p_value, n=self.n_episodes_oracle, method=method_of(self.design))
+
+    @property
+    def anytime_p_value(self) -> Estimate:
+        """A p-value that is valid whenever the run stopped; it needs pairs."""
+        if self.pairs is None:
+            return Estimate.undefined("the arms are not paired")
+        return Estimate(anytime_p_value(*self.outcome), n=self.n_episodes_oracle, method="anytime bets")
 
     @property
     def design(self) -> TwoArms:

@@ -150,20 +150,33 @@ def can_correlate(oracle: float, learned: float, phi: float) -> bool:
 
 
 def required_episodes(*designs: Design, power: float = 0.8) -> int | None:
-    """The n per arm from which a decision has probability `power`; None where 20,000 are too few.
+    """An n per arm that decides with probability `power`, while n - 1 does not; None where 20,000 are too few.
 
-    Of several designs any may decide; their decisions exclude one another. Power rises like the teeth of a saw. The
-    search assumes normal scores: every n is checked up to n = 400, and a few dozen beyond. From there the exact power
-    is computed at every n, or at each percent more, until it is enough.
+    Of several designs any may decide; their decisions exclude one another. The search begins with normal scores and
+    ends with exact ones.
     """
     require_share(power, "power")
     near = _search_normal(designs, power)
-    while near is not None and near <= MAX_EXACT and sum(design.power(near) for design in designs) < power:
+    if near is None or near > MAX_EXACT:
+        return near
+
+    def enough(n: int) -> bool:
+        return sum(design.power(n) for design in designs) >= power
+
+    while not enough(near):
         near += max(1, near // 100)
+    while near > 1 and enough(near - 1):
+        near -= 1
     return near
 
 
 def _search_normal(designs: Sequence[Design], power: float) -> int | None:
+    """The smallest n by normal scores.
+
+    Power rises like the teeth of a saw, so it must also hold at the next teeth: every n is checked up to n = 400, and
+    a few dozen beyond.
+    """
+
     def enough(n: int) -> bool:
         return sum(design.normal_power(n) for design in designs) >= power
 
