@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
-from wmel.analysis.verdict import Verdict, cpg_verdict
+from wmel.analysis.verdict import Correction, Verdict, cpg_verdict
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
 from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
-from wmel.stats.paired import PairedCounts
+from wmel.stats.paired import PairedCounts, holm
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Arms:
     cap: int | None = None  # the maximum number of pairs of an anytime run; None: the number is fixed
     own_policies: frozenset[str] = frozenset()  # models with their own policy instead of the oracle's planner
     data_coverage: Mapping[str, Coverage] = field(default_factory=dict)  # of each model's training data
+    family: Mapping[str, Correction] | None = None  # over all gaps of a study; None: over the models of these arms
 
     @property
     def by_name(self) -> dict[str, Run]:
@@ -104,11 +105,25 @@ class Arms:
         table = self.oracle.table.of_seeds(learned.table["episode_seed"])
         return replace(self.oracle, seeds=learned.seeds, table=table)
 
+    def p_value(self, model: str) -> Estimate:
+        """The p-value of a gap of 0, by the rule of the verdict."""
+        return self.gap(model).p_value if self.cap is None else self.gap(model).anytime_p_value
+
+    def correction(self, model: str) -> Correction | None:
+        """The p-value after Holm's correction; None for a gap that could not be computed."""
+        if self.family is not None:
+            return self.family.get(model)
+        return self._own_family.get(model)
+
+    @cached_property
+    def _own_family(self) -> Mapping[str, Correction]:
+        return correct_together([self])[0]
+
     def verdict(self, model: str) -> Verdict:
-        """The verdict by the strict rule, or by the anytime rule for an anytime run."""
+        """The verdict by the strict rule, or by the anytime rule for an anytime run, after Holm's correction."""
         if model not in self._verdicts:
             rule = {} if self.cap is None else {"rule": "anytime", "cap": self.cap}
-            self._verdicts[model] = cpg_verdict(self.gap(model), **rule)
+            self._verdicts[model] = cpg_verdict(self.gap(model), **rule, correction=self.correction(model))
         return self._verdicts[model]
 
     @cached_property
@@ -127,6 +142,23 @@ class Arms:
         if whole.sum() < 2:
             return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
         return paired_t(one[whole], other[whole])
+
+
+def correct_together(families: Sequence[Arms]) -> list[dict[str, Correction]]:
+    """Holm's correction over the gaps of several settings, by model. Arms that cannot be compared are left out."""
+    found: list[tuple[int, str, float]] = []
+    for place, arms in enumerate(families):
+        for model in arms.learned:
+            try:
+                value = arms.p_value(model).value
+            except BadInput:
+                continue  # the report says why
+            found += [] if value is None else [(place, model, value)]
+    adjusted = holm([value for *_, value in found]).tolist() if found else []
+    corrections: list[dict[str, Correction]] = [{} for _ in families]
+    for (place, model, _), value in zip(found, adjusted, strict=True):
+        corrections[place][model] = Correction(value, len(found))
+    return corrections
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +220,11 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
                 uncompared += _collect_uncompared(group, floor_cells)
         except BadInput as error:
             refused.append(f"{_setting_name(group[0])}: {error}")
+    corrections = correct_together([one.arms for one in comparisons])
+    comparisons = [
+        replace(one, arms=replace(one.arms, family=family))
+        for one, family in zip(comparisons, corrections, strict=True)
+    ]
     with_rows = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
     for task, floor in floors.items():
         uncompared += [] if task in with_rows else _collect_uncompared(floor, [])

@@ -53,6 +53,7 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
     gap = arms.gap_estimate(model)
     mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
+    correction = arms.correction(model)
     if early:
         mid_p, loss, back = (Estimate.undefined(EARLY) for _ in range(3))
     assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
@@ -76,6 +77,9 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
         failure_split=result.failure_split,
         return_gap=estimate_entry(back),
         errors=result.errors,
+        p_value=estimate_entry(arms.p_value(model)),
+        p_value_holm=None if correction is None else correction.p_value,
+        comparisons=None if correction is None else correction.comparisons,
     )
 
 

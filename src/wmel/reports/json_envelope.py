@@ -256,6 +256,9 @@ class CPGEntry(Entry):
     failure_split: dict[str, float]
     return_gap: EstimateEntry
     errors: Count
+    p_value: EstimateEntry | None = None  # of a gap of 0, by the rule of the verdict; null: an earlier version's record
+    p_value_holm: float | None = None  # after Holm's correction; the verdict claims a gap only if it is at most .05
+    comparisons: Positive | None = None  # gaps that were corrected together
 
     @model_validator(mode="after")
     def _is_one_gap(self) -> "CPGEntry":
