@@ -12,8 +12,8 @@ from wmel.analysis.compare import LEVEL, paired_deltas, smallest_drop
 from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
 from wmel.schema import Run
-from wmel.stats.means import paired_t
 from wmel.stats.exact import PairedArms, difference_p, exact_interval
+from wmel.stats.means import paired_t
 from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p
 
 OUTCOMES = some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60)

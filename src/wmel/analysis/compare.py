@@ -12,8 +12,8 @@ from wmel.analysis.gap import sort_by_seed, success_mask
 from wmel.errors import BadInput, is_number, require
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import paired_t
 from wmel.stats.exact import PairedArms, difference_p, exact_interval, method_of, shows_gap
+from wmel.stats.means import paired_t
 from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p
 from wmel.stats.power import discordant_outcomes
 

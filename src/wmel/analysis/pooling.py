@@ -70,6 +70,7 @@ class Arms:
     cap: int | None = None  # the maximum number of pairs of an anytime run; None: the number is fixed
     own_policies: frozenset[str] = frozenset()  # models with their own policy instead of the oracle's planner
     data_coverage: Mapping[str, Coverage] = field(default_factory=dict)  # of each model's training data
+    looked: Mapping[str, int] = field(default_factory=dict)  # pairs at the last verdict before pairs were added
     family: Mapping[str, Correction] | None = None  # over all gaps of a study; None: over the models of these arms
 
     @property
@@ -107,7 +108,11 @@ class Arms:
 
     def p_value(self, model: str) -> Estimate:
         """The p-value of a gap of 0, by the rule of the verdict."""
-        return self.gap(model).p_value if self.cap is None else self.gap(model).anytime_p_value
+        return self.gap(model).anytime_p_value if self.is_anytime(model) else self.gap(model).p_value
+
+    def is_anytime(self, model: str) -> bool:
+        """Whether the anytime rule judges: the run could stop early, or pairs were added after a first verdict."""
+        return self.cap is not None or model in self.looked
 
     def correction(self, model: str) -> Correction | None:
         """The p-value after Holm's correction; None for a gap that could not be computed."""
@@ -120,10 +125,14 @@ class Arms:
         return correct_together([self])[0]
 
     def verdict(self, model: str) -> Verdict:
-        """The verdict by the strict rule, or by the anytime rule for an anytime run, after Holm's correction."""
+        """The verdict by the strict rule, or by the anytime rule where it judges, after Holm's correction."""
         if model not in self._verdicts:
-            rule = {} if self.cap is None else {"rule": "anytime", "cap": self.cap}
-            self._verdicts[model] = cpg_verdict(self.gap(model), **rule, correction=self.correction(model))
+            rule = {"rule": "anytime", "cap": self.cap} if self.is_anytime(model) else {}
+            verdict = cpg_verdict(self.gap(model), **rule, correction=self.correction(model))
+            if model in self.looked:
+                added = f"pairs were added after a verdict on {self.looked[model]}, which the anytime rule allows for"
+                verdict = replace(verdict, reason=f"{verdict.reason}; {added}")
+            self._verdicts[model] = verdict
         return self._verdicts[model]
 
     @cached_property
@@ -132,8 +141,8 @@ class Arms:
         return {}
 
     def gap_estimate(self, model: str) -> Estimate:
-        """The gap with the interval of its verdict, which is that of the anytime rule for an anytime run."""
-        return self.gap(model).gap if self.cap is None else self.verdict(model).interval
+        """The gap with the interval of its verdict, which is that of the anytime rule where it judges."""
+        return self.verdict(model).interval if self.is_anytime(model) else self.gap(model).gap
 
     def return_gap(self, model: str) -> Estimate:
         """Mean return of the oracle minus that of the model, over pairs of whole episodes."""
@@ -171,6 +180,7 @@ class StudySetting:
     bases: Mapping[str, str]  # the name of each arm without swept settings, if it is known
     sweeps: Mapping[str, str]  # label -> the swept setting, such as `planner.elites`
     parts: Mapping[str, Any]  # by kind
+    key: str = ""  # of the cells of the setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +192,9 @@ class StudyComparison:
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime run."""
+        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime verdict."""
         seeds = self.retrained.get(model, ())
-        if len(seeds) < 2 or self.arms.cap is not None:
+        if len(seeds) < 2 or self.arms.is_anytime(model):
             return None
         return pooled_gap(seeds, apart_from=self.arms.may_differ(model))
 
@@ -244,7 +254,8 @@ def _compare_setting(
     group: list[CellResult], floor_cells: list[CellResult], refused: list[str], *, anytime: bool
 ) -> StudyComparison:
     oracles = {one.cell.seed: one.run for one in group if one.cell.arm.name == ORACLE and one.run is not None}
-    learned, retrained = {}, {}
+    oracle_looks = {one.cell.seed: one.looks for one in group if one.cell.arm.name == ORACLE}
+    learned, retrained, looked = {}, {}, {}
     for arm in dict.fromkeys(one.cell.arm.name for one in group if one.cell.arm.name != ORACLE):
         cells = [one for one in group if one.cell.arm.name == arm and one.run is not None and one.cell.seed in oracles]
         pairs = [_restrict_to_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
@@ -255,6 +266,9 @@ def _compare_setting(
         except BadInput as error:
             refused.append(f"{_setting_name(group[0])}: {arm}: {error}")
             continue
+        pairs_before = _last_look(cells, oracle_looks, len(learned[arm].table))
+        if pairs_before:
+            looked[arm] = pairs_before
         if len({run.policy_settings.get("weights") for _, run in pairs}) == len(pairs) > 1:
             retrained[arm] = pairs
     floors = [one.run for one in floor_cells if one.run is not None]
@@ -265,8 +279,16 @@ def _compare_setting(
         pool_runs(floors) if floors else None,
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
+        looked=looked,
     )
     return StudyComparison(_describe_setting(group), arms, retrained)
+
+
+def _last_look(cells: Sequence[CellResult], oracle_looks: Mapping[int, tuple[int, ...]], pairs: int) -> int:
+    """How many of the pairs were there at the last verdict before some were added; 0 if none were added."""
+    looks = [zip(one.looks, oracle_looks[one.cell.seed], strict=False) for one in cells]
+    before = [sum(min(counts) for counts in look) for look in zip(*looks, strict=False)]
+    return max((count for count in before if count < pairs), default=0)
 
 
 def _collect_uncompared(group: list[CellResult], floor_cells: list[CellResult]) -> list[UncomparedArms]:
@@ -294,6 +316,7 @@ def _describe_setting(group: list[CellResult]) -> StudySetting:
         {cell.arm.name: cell.arm.base for cell in cells if cell.arm.base is not None},
         {label: setting for cell in cells for label, setting in cell.sweeps.items()},
         cells[0].parts,
+        cells[0].setting,
     )
 
 

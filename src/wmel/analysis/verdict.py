@@ -15,6 +15,7 @@ from wmel.stats.proportions import clopper_pearson
 from wmel.stats.sequential import anytime_decision, confidence_sequence
 
 IF_AS_SEEN = "with 80% probability if the rates are as seen"
+IF_ADDED = "episodes that are added to these are judged by the anytime rule"
 DELTA = 0.10  # the margin of equivalence
 RHO = 0.10  # the margin of a rate to 0 or 1, for the bounds of the strict rule
 TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper
@@ -87,7 +88,7 @@ def add_required_episodes(verdict: Verdict, designs: list[Design], otherwise: st
     if verdict.label is not Label.INCONCLUSIVE:
         return verdict
     n = required_episodes(*designs) if designs else None
-    advice = f"about {n} episodes per arm would decide {IF_AS_SEEN}"
+    advice = f"about {n} fresh episodes per arm would decide {IF_AS_SEEN}; {IF_ADDED}"
     if n is None:
         advice = f"no n decides: none up to {MAX_SEARCHED} does {IF_AS_SEEN}; {otherwise}"
     return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)

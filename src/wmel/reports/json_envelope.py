@@ -282,4 +282,5 @@ class CPGRecord(Envelope):
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
     models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
+    looked: dict[str, Positive] = {}  # by model, pairs at the last verdict before pairs were added
     paper_first: bool = False  # the interval and rule of the CPG paper are shown first
