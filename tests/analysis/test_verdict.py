@@ -57,7 +57,7 @@ def test_a_verdict_carries_its_rule_margins_reason_and_the_n_that_would_decide()
     found = verdict((3, 10), (0, 10))
     assert found.rule == "strict" and found.margins == {"delta": 0.1, "rho": 0.1, "alpha": 0.05}
     assert found.interval.method == "exact score"
-    words = f"about {found.n_that_decides} fresh episodes per arm would decide with 80% probability if the rates are as seen"
+    words = f"about {found.n_that_decides} fresh episodes per arm would decide with 80% probability"
     assert "holds 0" in found.reason and words in found.reason
 
 

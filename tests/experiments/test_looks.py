@@ -19,7 +19,8 @@ def away(state, action):
 
 def gap(folder, **options):
     how = {"planner": "random-shooting", "horizon": 12, "episodes": 6, "quiet": True, "output": folder}
-    return wmel.cpg("maze_toy", models={"still": "tests.experiments.test_looks:still"}, **{**how, **options})
+    models = {"still": "tests.experiments.test_looks:still"}
+    return wmel.cpg("maze_toy", **{"models": models, **how, **options})
 
 
 @pytest.fixture

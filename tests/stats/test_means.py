@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.estimate import Estimate
-from wmel.stats.means import check_equal_shares, paired_t, recipe_interval, welch
+from wmel.stats.means import check_equal_shares, paired_t, welch
 
 RNG = np.random.default_rng(0)
 ONE, OTHER = RNG.normal(5, 2, 30), RNG.normal(4, 1, 30)
@@ -46,34 +45,6 @@ def test_a_confidence_that_is_no_share_is_refused(confidence):
     for interval in (paired_t, welch):
         with pytest.raises(BadInput, match="confidence must lie in"):
             interval(ONE, OTHER, confidence=confidence)
-
-
-EPISODES = Estimate(0.3, 0.2, 0.4, 150, "tango")
-
-
-def test_a_recipe_claim_takes_the_wider_interval():
-    spread = recipe_interval([0.1, 0.3, 0.5], EPISODES)
-    assert spread.method == "t over seeds" and spread.high - spread.low == pytest.approx(
-        2 * 4.3027 * 0.2 / 3**0.5, rel=1e-4
-    )
-    steady = recipe_interval([0.30, 0.30, 0.301], EPISODES)
-    assert (steady.low, steady.high) == (0.2, 0.4) and "wider than t over seeds" in steady.method
-
-
-def test_a_recipe_claim_holds_its_value_even_where_seeds_have_unequal_weight():
-    for gaps in ([0.9, 0.91, 0.9], [0.0, 0.9]):
-        claim = recipe_interval(gaps, EPISODES)
-        assert claim.value == EPISODES.value and claim.low <= claim.value <= claim.high
-
-
-def test_gaps_that_are_no_numbers_are_refused():
-    with pytest.raises(BadInput, match="gaps of seeds must be finite numbers"):
-        recipe_interval(["a", "b"], EPISODES)
-
-
-def test_one_seed_is_no_recipe():
-    with pytest.raises(BadInput, match="at least two retrained seeds, got 1"):
-        recipe_interval([0.3], EPISODES)
 
 
 def test_unequal_strata_are_refused():

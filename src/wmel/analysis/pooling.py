@@ -13,8 +13,9 @@ from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
 from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
+from wmel.stats.means import check_equal_shares, paired_t
 from wmel.stats.paired import PairedCounts, holm
+from wmel.stats.recipes import recipe_gap
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,15 @@ def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] 
     except (TypeError, ValueError):
         raise BadInput("pooled seeds are a list with one (oracle, learned) for each retrained seed") from None
     if not arms:
-        raise BadInput("a claim about a training recipe needs at least two retrained seeds, got none")
+        raise BadInput("a claim about a training recipe needs retrained seeds, got none")
     results = [counterfactual_planning_gap(oracle, learned, apart_from=apart_from) for oracle, learned in arms]
     check_equal_shares([one.n_episodes_oracle for one in results], [one.n_episodes_learned for one in results])
-    episodes = _pool_results(results).gap
-    recipe = recipe_interval([one.raw_gap for one in results], episodes)
+    pooled = _pool_results(results)
+    episodes, rates = pooled.gap, [one.learned_success_rate for one in results]
+    recipe = recipe_gap(pooled.oracle_successes, pooled.n_episodes_oracle, rates)
     return PooledGap(
         replace(episodes, method=f"these checkpoints: {episodes.method}"),
-        replace(recipe, method=f"this training recipe: {recipe.method}"),
+        replace(recipe, method=f"this training recipe: {recipe.method}") if recipe.is_defined else recipe,
     )
 
 
@@ -192,7 +194,7 @@ class StudyComparison:
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime verdict."""
+        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime rule."""
         seeds = self.retrained.get(model, ())
         if len(seeds) < 2 or self.arms.is_anytime(model):
             return None

@@ -1,12 +1,10 @@
-"""Differences of means with t intervals, and the claims that pool retrained seeds."""
+"""Means with t intervals, and ratios of sums with bootstrap intervals over clusters."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from wmel.errors import BadInput, require_share
 from wmel.stats.estimate import Estimate, finite_numbers
@@ -52,22 +50,6 @@ def _to_returns(values: object) -> np.ndarray:
     if array.ndim != 1 or array.size < 2:
         raise BadInput(f"a difference of means needs at least two values per arm, got {array.size}")
     return array
-
-
-def recipe_interval(gaps: object, episodes: Estimate, *, confidence: float = 0.95) -> Estimate:
-    """The gap of a training recipe: one gap per retrained seed [K], and the pooled estimate over their episodes.
-
-    The interval is the wider of two around the pooled gap: that of the episodes, and t over the seeds.
-    """
-    per_seed = finite_numbers(gaps, "the gaps of seeds")
-    if per_seed.ndim != 1 or per_seed.size < 2:
-        raise BadInput(f"a claim about a training recipe needs at least two retrained seeds, got {per_seed.size}")
-    if episodes.value is None or episodes.low is None or episodes.high is None:
-        raise BadInput("a claim about a training recipe needs the interval of the pooled episodes beside it")
-    half = t_quantile(per_seed.size - 1, confidence) * float(per_seed.std(ddof=1)) / per_seed.size**0.5
-    if 2 * half >= episodes.high - episodes.low:
-        return Estimate(episodes.value, episodes.value - half, episodes.value + half, per_seed.size, "t over seeds")
-    return replace(episodes, n=per_seed.size, method=f"{episodes.method}, wider than t over seeds")
 
 
 def check_equal_shares(oracle: Sequence[int], learned: Sequence[int]) -> None:
@@ -127,6 +109,8 @@ def cluster_bootstrap(
     values = tops / sums
     tail = (1 - confidence) / 2
     if scale == "bounded":
+        from scipy.special import ndtr, stdtrit  # imported late: it takes a quarter of a second
+
         wider = float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
         low, high = np.quantile(values, [wider, 1 - wider])
         return Estimate(value, float(low), float(high), count, f"bootstrap over {count} clusters")
