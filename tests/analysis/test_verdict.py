@@ -214,3 +214,35 @@ def test_episodes_run_without_a_criterion_have_no_gap():
     unjudged = table(success=[False] * 5, judged=[False] * 5)
     with pytest.raises(BadInput, match="run without one"):
         counterfactual_planning_gap(unjudged, unjudged)
+
+
+pair_counts = st.tuples(*[st.integers(0, 40)] * 4).filter(any)
+
+
+@given(pair_counts)
+def test_the_loss_agrees_with_the_gap_and_the_failures_add_up(cells):
+    outcomes = np.repeat([(1, 1), (1, 0), (0, 1), (0, 0)], cells, axis=0).astype(bool)
+    result = counterfactual_planning_gap(*arms(outcomes[:, 0], outcomes[:, 1]))
+    loss, gap = result.relative_loss, result.gap
+    if loss.value is not None:
+        assert (loss.low >= 0) >= (gap.low > 0) and (loss.high <= 0) >= (gap.high < 0)
+        assert gap.low > 0 or gap.high < 0 or loss.low <= 0 <= loss.high
+        assert loss.low <= loss.value + 1e-9 and loss.value - 1e-9 <= loss.high
+    split = result.failure_split
+    assert min(split.values()) >= 0 and sum(split.values()) == pytest.approx(1 - result.learned_success_rate)
+
+
+def test_a_loss_that_the_pairs_show_is_no_longer_hidden():
+    outcomes = np.repeat([(1, 1), (1, 0), (0, 1), (0, 0)], (100, 10, 1, 39), axis=0).astype(bool)
+    result = counterfactual_planning_gap(*arms(outcomes[:, 0], outcomes[:, 1]))
+    assert result.gap.low > 0 and result.relative_loss.low > 0
+
+
+def test_a_model_that_breaks_at_every_call_is_blamed_for_it():
+    oracle, learned = table(success=[True] * 6 + [False] * 4), table(success=[False] * 10, error=["x"] * 10)
+    split = counterfactual_planning_gap(oracle, learned).failure_split
+    assert split == {"errors": 1.0, "planner and score": 0.0, "model": 0.0}
+
+
+def test_independent_arms_have_no_split_where_the_model_fails_less_often():
+    assert counterfactual_planning_gap((5, 10), (8, 10)).failure_split == {}
