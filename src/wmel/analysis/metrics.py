@@ -75,9 +75,9 @@ def average_planning_latency_ms(table: EpisodeTable) -> Estimate:
 
 
 def _decision_times_ms(table: EpisodeTable) -> tuple[np.ndarray, np.ndarray]:
-    """All timed decisions of a table [n], and the rows of their episodes [n]."""
+    """All timed decisions of a table [n], and the seeds of their episodes [n]."""
     times = np.array(list(chain.from_iterable(table["planning_latencies_ms"])), dtype=float)
-    return times, np.repeat(np.arange(len(table)), [len(one) for one in table["planning_latencies_ms"]])
+    return times, np.repeat(table["episode_seed"], [len(one) for one in table["planning_latencies_ms"]])
 
 
 def p50(table: EpisodeTable) -> Estimate:
