@@ -13,7 +13,7 @@ from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.states import fresh_observations
 from wmel.machine import limit_threads
-from wmel.stats.estimate import mean_normal
+from wmel.stats.means import mean
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 
@@ -113,9 +113,9 @@ def against_the_closed_loop(model, seen) -> None:
 
 
 def _width(returns: list[float]) -> float:
-    mean = mean_normal(np.array(returns))
-    assert mean.value is not None and mean.high is not None
-    return (mean.high - mean.value) / mean.value
+    found = mean(np.array(returns))
+    assert found.value is not None and found.high is not None
+    return (found.high - found.value) / found.value
 
 
 def main() -> int:

@@ -12,8 +12,9 @@ from wmel.analysis.compare import LEVEL, paired_deltas, smallest_drop
 from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
 from wmel.schema import Run
+from wmel.stats.exact import PairedArms, difference_p, exact_interval
 from wmel.stats.means import paired_t
-from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, tango
+from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p
 
 OUTCOMES = some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60)
 
@@ -53,7 +54,7 @@ def test_counts_made_by_hand():
     assert delta.success.value == -0.3 and delta.pairs == 10
     assert (delta.outcomes.both, delta.outcomes.neither) == (3, 2)
     assert (delta.outcomes.learned_only, delta.outcomes.oracle_only) == (4, 1)
-    assert (delta.success.low, delta.success.high) == tuple(tango(PairedCounts(3, 1, 4, 2)))
+    assert (delta.success.low, delta.success.high) == tuple(exact_interval(PairedArms(10), 1, 4))
     assert delta.mid_p == pytest.approx(2 * (1 + 5 / 2) / 32)  # of five tosses at most one, half of the one itself
 
 
@@ -119,13 +120,15 @@ def test_holm_corrects_over_the_tasks_that_are_judged():
     deltas = paired_deltas(a | {"bare": bare}, b | {"bare": bare}).tasks
     expected = holm([mcnemar_mid_p(0, count) for count in lost.values()])
     assert [delta.mid_p_holm for delta in deltas] == [*expected.tolist(), None]
+    exact = holm([difference_p(PairedArms(20), 0, count) for count in lost.values()])
+    assert [delta.p_value_holm for delta in deltas] == [*exact.tolist(), None]
 
 
 def test_a_drop_is_worse_when_it_is_shown_and_as_large_as_the_bound():
     shown = delta_of(run_of([True] * 20), run_of([False] * 6 + [True] * 14))
     assert shown.is_worse_by(0.3) and not shown.is_worse_by(0.31)
     chance = delta_of(run_of([True] * 20), run_of([False] * 3 + [True] * 17))
-    assert chance.mid_p_holm > LEVEL and not chance.is_worse_by(0.05)
+    assert chance.p_value_holm > LEVEL and not chance.is_worse_by(0.05)
     better = delta_of(run_of([False] * 20), run_of([True] * 20))
     assert better.is_shown and not better.is_worse_by(0.05)
     with pytest.raises(BadInput, match=r"in \(0, 1\]"):
@@ -185,7 +188,7 @@ def test_the_smallest_drop_is_the_first_whose_power_is_enough(outcomes, tasks):
         """The same by summing over every outcome of n pairs."""
         total, lost = 0.0, gained + drop
         for b, c in product(range(n + 1), range(n + 1)):
-            if c < b and b + c <= n and tasks * float(mcnemar_mid_p(b, c)) <= LEVEL:
+            if c < b and b + c <= n and tasks * difference_p(PairedArms(n), b, c) <= LEVEL:
                 total += comb(n, b) * comb(n - b, c) * lost**b * gained**c * (1 - lost - gained) ** (n - b - c)
         return total
 

@@ -4,44 +4,49 @@ import pytest
 from tests.analysis.tables import table
 from wmel.analysis.pooling import pooled_gap
 from wmel.errors import BadInput
-from wmel.stats.proportions import miettinen_nurminen
+from wmel.stats.exact import IndependentArms, exact_interval
 
 
 def test_both_claims_are_named_and_only_the_recipe_pays_for_few_seeds():
     found = pooled_gap([((45, 50), (10, 50)), ((44, 50), (25, 50)), ((46, 50), (40, 50))])
     checkpoints, recipe = found.these_checkpoints, found.this_training_recipe
-    assert checkpoints.method == "these checkpoints: miettinen-nurminen" and checkpoints.n == 150
-    assert (checkpoints.low, checkpoints.high) == miettinen_nurminen(135, 150, 75, 150)
-    assert recipe.method == "this training recipe: t over seeds" and recipe.n == 3
+    assert checkpoints.method == "these checkpoints: exact score" and checkpoints.n == 150
+    assert (checkpoints.low, checkpoints.high) == exact_interval(IndependentArms(150, 150), 135, 75)
+    assert recipe.method == "this training recipe: gaffke over trainings" and recipe.n == 3
     assert recipe.value == checkpoints.value == pytest.approx(0.4)
     assert recipe.low < checkpoints.low < checkpoints.high < recipe.high
 
 
-def test_seeds_that_agree_leave_the_episodes_interval_to_both():
+def test_seeds_that_agree_say_little_of_another_training():
     found = pooled_gap([((45, 50), (25, 50))] * 3)
-    assert found.this_training_recipe.low == found.these_checkpoints.low
-    assert "wider than t over seeds" in found.this_training_recipe.method
+    checkpoints, recipe = found.these_checkpoints, found.this_training_recipe
+    assert recipe.value == pytest.approx(checkpoints.value)
+    assert recipe.high - recipe.low > 3 * (checkpoints.high - checkpoints.low)
 
 
 def test_tables_of_shared_seeds_are_pooled_as_pairs():
     rng = np.random.default_rng(0)
     arms = [(table(success=rng.random(40) < 0.9), table(success=rng.random(40) < 0.5)) for _ in range(3)]
     found = pooled_gap(arms)
-    assert found.these_checkpoints.method == "these checkpoints: tango" and found.these_checkpoints.n == 120
+    assert found.these_checkpoints.method == "these checkpoints: exact score" and found.these_checkpoints.n == 120
     gaps = [one["success"].mean() - other["success"].mean() for one, other in arms]
     assert found.these_checkpoints.value == pytest.approx(np.mean(gaps))
 
 
 def test_the_value_lies_inside_even_where_seeds_ran_unequal_numbers_of_episodes():
-    found = pooled_gap([((10, 10), (0, 10)), ((500, 1000), (500, 1000))]).this_training_recipe
+    found = pooled_gap([((10, 10), (0, 10)), ((500, 1000), (500, 1000)), ((7, 10), (3, 10))]).this_training_recipe
     assert found.low <= found.value <= found.high
+
+
+def test_one_seed_is_a_checkpoint_and_no_recipe():
+    found = pooled_gap([((9, 10), (5, 10))])
+    assert found.these_checkpoints.value == pytest.approx(0.4) and found.this_training_recipe.value is None
 
 
 @pytest.mark.parametrize(
     ("seeds", "words"),
     [
         ([((90, 100), (9, 10)), ((1, 10), (10, 100))], "unequal shares"),
-        ([((9, 10), (5, 10))], "at least two retrained seeds, got 1"),
         ([], "got none"),
         ([(9, 10, 11)], r"one \(oracle, learned\)"),
         (None, r"one \(oracle, learned\)"),

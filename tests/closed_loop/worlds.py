@@ -39,7 +39,7 @@ class Countdown:
         return np.zeros((len(states), 1))
 
     def quantities(self, states, actions, next_states):
-        left = np.where(next_states[:, 0] < 0, np.inf, next_states[:, 0])
+        left = np.where(next_states[:, 0] < 0, 1e9, next_states[:, 0])
         return {"left": left} | ({"reward": np.ones(len(left))} if self.reward else {})
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact, hypergeom
 
 from wmel.stats.exact import (
+    EQUIVALENCE_LEVEL,
     GAP_LEVEL,
     MAX_EXACT,
     IndependentArms,
@@ -22,7 +23,7 @@ from wmel.stats.power import discordant_outcomes
 from wmel.stats.proportions import fisher_mid_p
 
 DELTA = 0.1
-EQUIVALENCE_LEVEL = 0.05
+
 AUDITED = [5, 10, 18, 21, 25, 28, 42, 45, 58, 60, 61, 72, 74]  # among them the worst of the earlier rule
 AUDITED_LARGE = [255, 256, 271, 273, 285, 288, 300]
 UNEQUAL = [(73, 19), (150, 30), (380, 5), (5, 400), (10, 150), (60, 59)]

@@ -12,11 +12,12 @@ from wmel.analysis.gap import sort_by_seed, success_mask
 from wmel.errors import BadInput, is_number, require
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
+from wmel.stats.exact import PairedArms, difference_p, exact_interval, method_of, shows_gap
 from wmel.stats.means import paired_t
-from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p, tango
+from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p
 from wmel.stats.power import discordant_outcomes
 
-LEVEL = 0.05  # of significance, for the mid-p with Holm's correction
+LEVEL = 0.05  # of significance, after Holm's correction
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,16 @@ class PairedDelta:
     only_in_a: tuple[int, ...]  # episode seeds
     only_in_b: tuple[int, ...]
     compared: tuple[str, ...]  # the differences between the runs
-    mid_p_holm: float | None = None  # over all tasks
+    p_value_holm: float | None = None  # over all tasks
+    mid_p_holm: float | None = None  # the same of the mid-p
     smallest_drop: float | None = None  # the smallest drop that so many pairs detect with 80% power; None: none
+
+    @property
+    def p_value(self) -> float | None:
+        """Two-sided p-value of equal success; it is at most .05 exactly where the interval excludes 0."""
+        if self.outcomes is None:
+            return None
+        return difference_p(PairedArms(self.pairs), int(self.outcomes.oracle_only), int(self.outcomes.learned_only))
 
     @property
     def mid_p(self) -> float | None:
@@ -44,7 +53,7 @@ class PairedDelta:
     @property
     def is_shown(self) -> bool:
         """Whether the difference of success is statistically significant."""
-        return self.mid_p_holm is not None and self.mid_p_holm <= LEVEL
+        return self.p_value_holm is not None and self.p_value_holm <= LEVEL
 
     def is_worse_by(self, bound: float) -> bool:
         """Whether B succeeds significantly less often than A, and by at least `bound`."""
@@ -85,11 +94,12 @@ def smallest_drop(outcomes: PairedCounts, tasks: int = 1, power: float = 0.8) ->
     It is found by enumeration, for a B that alone solves the observed share of the pairs. None: no drop is detected.
     """
     n, gained = int(outcomes.n), float(outcomes.oracle_only / outcomes.n)
+    arms, level = PairedArms(n), LEVEL / 2 / tasks
     rate_of_a = float((outcomes.both + outcomes.learned_only) / outcomes.n)
 
     def is_enough(hundredths: int) -> bool:
         outcomes = discordant_outcomes(n, min(gained + hundredths / 100, 1.0), gained)
-        counts = outcomes.count_leading(lambda one, other: (other < one) & (mcnemar_mid_p(one, other) * tasks <= LEVEL))
+        counts = outcomes.count_leading(lambda one, other: (other < one) & shows_gap(arms, one, other, level))
         return outcomes.probability(np.zeros_like(counts), counts) >= power
 
     most = floor(100 * min(rate_of_a - gained, 1 - 2 * gained) + 1e-9)
@@ -106,8 +116,9 @@ def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
     outcomes, success = None, Estimate.undefined("no criterion of success was given", len(shared))
     if one["judged"].all() and other["judged"].all():
         outcomes = PairedCounts.of(success_mask(other), success_mask(one))
-        low, high = tango(outcomes)
-        success = Estimate(float(outcomes.gap), float(low), float(high), len(shared), "tango")
+        arms = PairedArms(len(shared))
+        low, high = exact_interval(arms, int(outcomes.oracle_only), int(outcomes.learned_only))
+        success = Estimate(float(outcomes.gap), float(low), float(high), len(shared), method_of(arms))
     return PairedDelta(
         task=task,
         pairs=len(shared),
@@ -122,13 +133,21 @@ def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
 
 
 def _correct_for_tasks(deltas: list[PairedDelta]) -> tuple[PairedDelta, ...]:
-    """Adds Holm's mid-p and the smallest drop. Both depend on the number of tasks with a success criterion."""
-    p_values = [delta.mid_p for delta in deltas if delta.mid_p is not None]
-    adjusted = iter(holm(p_values).tolist()) if p_values else iter(())
+    """Adds Holm's p-values and the smallest drop. Both depend on the number of tasks with a success criterion."""
+    judged = [delta for delta in deltas if delta.outcomes is not None]
+    p_values, mid_ps = (
+        iter(holm([getattr(delta, name) for delta in judged]).tolist() if judged else ())
+        for name in ("p_value", "mid_p")
+    )
     return tuple(
         delta
         if delta.outcomes is None
-        else replace(delta, mid_p_holm=next(adjusted), smallest_drop=smallest_drop(delta.outcomes, len(p_values)))
+        else replace(
+            delta,
+            p_value_holm=next(p_values),
+            mid_p_holm=next(mid_ps),
+            smallest_drop=smallest_drop(delta.outcomes, len(judged)),
+        )
         for delta in deltas
     )
 

@@ -1,6 +1,6 @@
 """The Counterfactual Planning Gap of two arms, with its confidence interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,10 @@ import numpy as np
 from wmel.errors import BadInput, require_whole
 from wmel.schema import EpisodeTable, Run
 from wmel.stats.estimate import Estimate, check_counts
-from wmel.stats.paired import PairedCounts, mcnemar_mid_p, tango
-from wmel.stats.proportions import agresti_caffo, miettinen_nurminen, relative_loss
+from wmel.stats.exact import IndependentArms, PairedArms, TwoArms, difference_p, exact_interval, method_of
+from wmel.stats.paired import PairedCounts, mcnemar_mid_p, paired_ratio
+from wmel.stats.proportions import agresti_caffo, relative_loss
+from wmel.stats.sequential import anytime_p_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,7 @@ class CPGResult:
     pairs: PairedCounts | None = None
     errors: int = 0  # episodes with an error, in either arm; they count as failures
     without_errors: "CPGResult | None" = None  # the result without these pairs
+    learned_errors: tuple[int, int] = (0, 0)  # of the learned arm, where the oracle succeeds and where it fails too
 
     def __repr__(self) -> str:
         rates = f"oracle {self.oracle_success_rate:.3g}, model {self.learned_success_rate:.3g}"
@@ -43,8 +46,35 @@ class CPGResult:
 
     @property
     def gap(self) -> Estimate:
-        """The gap with its 95% interval: Tango's for pairs, Miettinen and Nurminen's for independent arms."""
+        """The gap with its 95% interval: the differences that an exact score test does not reject."""
         return self.gap_at(0.95)
+
+    @property
+    def p_value(self) -> Estimate:
+        """Two-sided p-value of equal success rates; it is at most .05 exactly where the 95% interval excludes 0."""
+        p_value = difference_p(self.design, *self.outcome)
+        return Estimate(p_value, n=self.n_episodes_oracle, method=method_of(self.design))
+
+    @property
+    def anytime_p_value(self) -> Estimate:
+        """A p-value that is valid whenever the run stopped; it needs pairs."""
+        if self.pairs is None:
+            return Estimate.undefined("the arms are not paired")
+        return Estimate(anytime_p_value(*self.outcome), n=self.n_episodes_oracle, method="anytime bets")
+
+    @property
+    def design(self) -> TwoArms:
+        """How many episodes the arms have, and whether they are paired."""
+        if self.pairs is not None:
+            return PairedArms(self.n_episodes_oracle)
+        return IndependentArms(self.n_episodes_oracle, self.n_episodes_learned)
+
+    @property
+    def outcome(self) -> tuple[int, int]:
+        """The counts that decide: the pairs that one arm alone solves, or the successes of independent arms."""
+        if self.pairs is not None:
+            return int(self.pairs.oracle_only), int(self.pairs.learned_only)
+        return self.oracle_successes, self.learned_successes
 
     @property
     def agresti_caffo(self) -> Estimate:
@@ -62,25 +92,45 @@ class CPGResult:
 
     @property
     def relative_loss(self) -> Estimate:
-        """1 - p_l / p_o: the share of the oracle's success that is lost."""
+        """1 - p_l / p_o: the share of the oracle's success that is lost. It excludes 0 exactly where the gap does."""
         if self.oracle_successes == 0:
             return Estimate.undefined("the oracle never succeeds: there is nothing to lose")
-        low, high = relative_loss(*self._counts)
         lost = 1 - self.learned_success_rate / self.oracle_success_rate
-        return Estimate(lost, float(low), float(high), self.n_episodes_oracle, "mover-r")
+        if self.pairs is None:
+            method, (low, high) = "mover-r", relative_loss(*self._counts)
+        else:
+            ratio = paired_ratio(int(self.pairs.both), *self.outcome)
+            method, (low, high) = "score of paired ratios", (1 - ratio.high, 1 - ratio.low)
+        low, high, gap = float(low), float(high), self.gap
+        assert gap.low is not None and gap.high is not None
+        low = max(low, 0.0) if gap.low > 0 else min(low, 0.0) if gap.high >= 0 else low
+        high = min(high, 0.0) if gap.high < 0 else max(high, 0.0) if gap.low <= 0 else high
+        return Estimate(lost, low, high, self.n_episodes_oracle, method)
 
     @property
     def failure_split(self) -> dict[str, float]:
-        """The failures of the learned arm: those that also occur with the true dynamics, and those the model adds."""
-        return {"planner and score": 1 - self.oracle_success_rate, "model": self.raw_gap}
+        """The failures of the learned arm, as shares of its episodes that add up to its failure rate.
+
+        Of pairs: errors of the arm, failures that also occur with the true dynamics, and those that do not. Of
+        independent arms, whose failures cannot be matched, the rates are compared; where the learned arm fails less
+        often there is no split.
+        """
+        n = self.n_episodes_learned
+        if self.pairs is not None:
+            alone, too = self.learned_errors
+            errors = {"errors": (alone + too) / n} if alone + too else {}
+            also, added = int(self.pairs.neither) - too, int(self.pairs.oracle_only) - alone
+            return {**errors, "planner and score": also / n, "model": added / n}
+        errors, rest = sum(self.learned_errors) / n, 1 - self.learned_success_rate
+        own = min(1 - self.oracle_success_rate, rest - errors)
+        if self.raw_gap < 0:
+            return {}
+        return {**({"errors": errors} if errors else {}), "planner and score": own, "model": rest - errors - own}
 
     def gap_at(self, confidence: float) -> Estimate:
         """The gap with its interval at another confidence level."""
-        if self.pairs is not None:
-            method, (low, high) = "tango", tango(self.pairs, confidence=confidence)
-        else:
-            method, (low, high) = "miettinen-nurminen", miettinen_nurminen(*self._counts, confidence=confidence)
-        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method)
+        low, high = exact_interval(self.design, *self.outcome, confidence)
+        return Estimate(self.raw_gap, float(low), float(high), self.n_episodes_oracle, method_of(self.design))
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
@@ -128,13 +178,19 @@ def _gap_of_tables(oracle: EpisodeTable, learned: EpisodeTable) -> CPGResult:
         )
     if not len(shared):
         counts = [(int(success_mask(arm).sum()), len(arm)) for arm in (oracle, learned)]
-        errors = int((oracle["error"] != "").sum() + (learned["error"] != "").sum())
-        return CPGResult(*counts[0], *counts[1], errors=errors, without_errors=_drop_errors(oracle, learned, errors))
+        broken = int((learned["error"] != "").sum())
+        errors = int((oracle["error"] != "").sum()) + broken
+        without = _drop_errors(oracle, learned, errors)
+        return CPGResult(*counts[0], *counts[1], errors=errors, without_errors=without, learned_errors=(0, broken))
     one, other = (sort_by_seed(arm) for arm in (oracle, learned))
     kept = (one["error"] == "") & (other["error"] == "")
     errors = int((one["error"] != "").sum() + (other["error"] != "").sum())
     dropped = _paired_result(success_mask(one)[kept], success_mask(other)[kept]) if errors and kept.any() else None
-    return _paired_result(success_mask(one), success_mask(other), errors, dropped)
+    broken = other["error"] != ""
+    learned_errors = int((broken & success_mask(one)).sum()), int((broken & ~success_mask(one)).sum())
+    return replace(
+        _paired_result(success_mask(one), success_mask(other), errors, dropped), learned_errors=learned_errors
+    )
 
 
 def success_mask(table: EpisodeTable) -> np.ndarray:

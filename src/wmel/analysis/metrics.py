@@ -9,7 +9,9 @@ import numpy as np
 
 from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate, mean_normal, percentile
+from wmel.stats.estimate import Estimate
+from wmel.stats.means import mean, mean_over_clusters, percentile_over_clusters
+from wmel.stats.paired import PairedCounts, paired_ratio
 from wmel.stats.proportions import wilson
 
 
@@ -53,7 +55,7 @@ def average_steps_to_success(table: EpisodeTable) -> Estimate:
     reached = table.where(success=True)
     if len(reached) == 0:
         return Estimate.undefined("no episode succeeded")
-    return mean_normal(reached["first_success_step"])
+    return mean(reached["first_success_step"], lowest=1)
 
 
 def average_return(table: EpisodeTable) -> Estimate:
@@ -61,33 +63,36 @@ def average_return(table: EpisodeTable) -> Estimate:
     returns = table["return"][~np.isnan(table["return"])]
     if len(returns) == 0:
         return Estimate.undefined("no whole episode has a return: no reward, or episodes stop at success")
-    return mean_normal(returns)
+    return mean(returns)
 
 
 def average_planning_latency_ms(table: EpisodeTable) -> Estimate:
-    """Mean time of one decision at batch 1, with a normal interval as in the wmel 0.18 repository."""
-    times = _decision_times_ms(table)
-    return mean_normal(times) if times.size else Estimate.undefined("no decision was timed")
+    """Mean time of one decision at batch 1. Decisions of one episode are alike: the interval is over episodes."""
+    times, episodes = _decision_times_ms(table)
+    if not times.size:
+        return Estimate.undefined("no decision was timed")
+    return mean_over_clusters(times, episodes, lowest=0.0)
 
 
-def _decision_times_ms(table: EpisodeTable) -> np.ndarray:
-    """All timed decisions of a table [n]."""
-    return np.array(list(chain.from_iterable(table["planning_latencies_ms"])), dtype=float)
+def _decision_times_ms(table: EpisodeTable) -> tuple[np.ndarray, np.ndarray]:
+    """All timed decisions of a table [n], and the seeds of their episodes [n]."""
+    times = np.array(list(chain.from_iterable(table["planning_latencies_ms"])), dtype=float)
+    return times, np.repeat(table["episode_seed"], [len(one) for one in table["planning_latencies_ms"]])
 
 
 def p50(table: EpisodeTable) -> Estimate:
     """Median time of a decision at batch 1."""
-    return percentile(_decision_times_ms(table), 50)
+    return percentile_over_clusters(*_decision_times_ms(table), 50)
 
 
 def p95(table: EpisodeTable) -> Estimate:
     """95th percentile of the time of a decision at batch 1."""
-    return percentile(_decision_times_ms(table), 95)
+    return percentile_over_clusters(*_decision_times_ms(table), 95)
 
 
 def p99(table: EpisodeTable) -> Estimate:
     """99th percentile of the time of a decision at batch 1."""
-    return percentile(_decision_times_ms(table), 99)
+    return percentile_over_clusters(*_decision_times_ms(table), 99)
 
 
 def deadline_at(
@@ -97,7 +102,7 @@ def deadline_at(
 
     def estimate(table: EpisodeTable) -> Estimate:
         """Share of the timed decisions that take no longer than the deadline."""
-        times = _decision_times_ms(table)
+        times, _ = _decision_times_ms(table)
         if not times.size:
             return Estimate.undefined("no decision was timed")
         return wilson(int((times <= milliseconds).sum()), times.size)
@@ -138,9 +143,10 @@ def perturbation_recovery_ratio(table: EpisodeTable) -> Estimate:
     unperturbed = float(perturbed["unperturbed_success"].mean())
     if unperturbed == 0:
         return Estimate.undefined("none of the struck seeds succeeds without the perturbation either")
-    return Estimate(
-        float(perturbed["success"].mean()) / unperturbed, n=len(perturbed), method="ratio on the same seeds"
-    )
+    counts = PairedCounts.of(perturbed["unperturbed_success"] == 1, perturbed["success"])
+    low, high = paired_ratio(int(counts.both), int(counts.oracle_only), int(counts.learned_only))
+    ratio = float(perturbed["success"].mean()) / unperturbed
+    return Estimate(ratio, float(low), float(high), len(perturbed), "score of paired ratios")
 
 
 @needs_criterion

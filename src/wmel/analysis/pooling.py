@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
-from wmel.analysis.verdict import Verdict, cpg_verdict
+from wmel.analysis.verdict import Correction, Verdict, cpg_verdict
 from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
 from wmel.errors import BadInput
 from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import check_equal_shares, paired_t, recipe_interval
-from wmel.stats.paired import PairedCounts
+from wmel.stats.means import check_equal_shares, paired_t
+from wmel.stats.paired import PairedCounts, holm
+from wmel.stats.recipes import recipe_gap
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,15 @@ def pooled_gap(seeds: Sequence[tuple[Any, Any]], *, apart_from: tuple[str, ...] 
     except (TypeError, ValueError):
         raise BadInput("pooled seeds are a list with one (oracle, learned) for each retrained seed") from None
     if not arms:
-        raise BadInput("a claim about a training recipe needs at least two retrained seeds, got none")
+        raise BadInput("a claim about a training recipe needs retrained seeds, got none")
     results = [counterfactual_planning_gap(oracle, learned, apart_from=apart_from) for oracle, learned in arms]
     check_equal_shares([one.n_episodes_oracle for one in results], [one.n_episodes_learned for one in results])
-    episodes = _pool_results(results).gap
-    recipe = recipe_interval([one.raw_gap for one in results], episodes)
+    pooled = _pool_results(results)
+    episodes, rates = pooled.gap, [one.learned_success_rate for one in results]
+    recipe = recipe_gap(pooled.oracle_successes, pooled.n_episodes_oracle, rates)
     return PooledGap(
         replace(episodes, method=f"these checkpoints: {episodes.method}"),
-        replace(recipe, method=f"this training recipe: {recipe.method}"),
+        replace(recipe, method=f"this training recipe: {recipe.method}") if recipe.is_defined else recipe,
     )
 
 
@@ -70,6 +72,8 @@ class Arms:
     cap: int | None = None  # the maximum number of pairs of an anytime run; None: the number is fixed
     own_policies: frozenset[str] = frozenset()  # models with their own policy instead of the oracle's planner
     data_coverage: Mapping[str, Coverage] = field(default_factory=dict)  # of each model's training data
+    looked: Mapping[str, int] = field(default_factory=dict)  # pairs at the last verdict before pairs were added
+    family: Mapping[str, Correction] | None = None  # over all gaps of a study; None: over the models of these arms
 
     @property
     def by_name(self) -> dict[str, Run]:
@@ -104,11 +108,33 @@ class Arms:
         table = self.oracle.table.of_seeds(learned.table["episode_seed"])
         return replace(self.oracle, seeds=learned.seeds, table=table)
 
+    def p_value(self, model: str) -> Estimate:
+        """The p-value of a gap of 0, by the rule of the verdict."""
+        return self.gap(model).anytime_p_value if self.is_anytime(model) else self.gap(model).p_value
+
+    def is_anytime(self, model: str) -> bool:
+        """Whether the anytime rule judges: the run could stop early, or pairs were added after a first verdict."""
+        return self.cap is not None or model in self.looked
+
+    def correction(self, model: str) -> Correction | None:
+        """The p-value after Holm's correction; None for a gap that could not be computed."""
+        if self.family is not None:
+            return self.family.get(model)
+        return self._own_family.get(model)
+
+    @cached_property
+    def _own_family(self) -> Mapping[str, Correction]:
+        return correct_together([self])[0]
+
     def verdict(self, model: str) -> Verdict:
-        """The verdict by the strict rule, or by the anytime rule for an anytime run."""
+        """The verdict by the strict rule, or by the anytime rule where it judges, after Holm's correction."""
         if model not in self._verdicts:
-            rule = {} if self.cap is None else {"rule": "anytime", "cap": self.cap}
-            self._verdicts[model] = cpg_verdict(self.gap(model), **rule)
+            rule = {"rule": "anytime", "cap": self.cap} if self.is_anytime(model) else {}
+            verdict = cpg_verdict(self.gap(model), **rule, correction=self.correction(model))
+            if model in self.looked:
+                added = f"pairs were added after a verdict on {self.looked[model]}, which the anytime rule allows for"
+                verdict = replace(verdict, reason=f"{verdict.reason}; {added}")
+            self._verdicts[model] = verdict
         return self._verdicts[model]
 
     @cached_property
@@ -117,8 +143,8 @@ class Arms:
         return {}
 
     def gap_estimate(self, model: str) -> Estimate:
-        """The gap with the interval of its verdict, which is that of the anytime rule for an anytime run."""
-        return self.gap(model).gap if self.cap is None else self.verdict(model).interval
+        """The gap with the interval of its verdict, which is that of the anytime rule where it judges."""
+        return self.verdict(model).interval if self.is_anytime(model) else self.gap(model).gap
 
     def return_gap(self, model: str) -> Estimate:
         """Mean return of the oracle minus that of the model, over pairs of whole episodes."""
@@ -127,6 +153,23 @@ class Arms:
         if whole.sum() < 2:
             return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
         return paired_t(one[whole], other[whole])
+
+
+def correct_together(families: Sequence[Arms]) -> list[dict[str, Correction]]:
+    """Holm's correction over the gaps of several settings, by model. Arms that cannot be compared are left out."""
+    found: list[tuple[int, str, float]] = []
+    for place, arms in enumerate(families):
+        for model in arms.learned:
+            try:
+                value = arms.p_value(model).value
+            except BadInput:
+                continue  # the report says why
+            found += [] if value is None else [(place, model, value)]
+    adjusted = holm([value for *_, value in found]).tolist() if found else []
+    corrections: list[dict[str, Correction]] = [{} for _ in families]
+    for (place, model, _), value in zip(found, adjusted, strict=True):
+        corrections[place][model] = Correction(value, len(found))
+    return corrections
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +182,7 @@ class StudySetting:
     bases: Mapping[str, str]  # the name of each arm without swept settings, if it is known
     sweeps: Mapping[str, str]  # label -> the swept setting, such as `planner.elites`
     parts: Mapping[str, Any]  # by kind
+    key: str = ""  # of the cells of the setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +194,9 @@ class StudyComparison:
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime run."""
+        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime rule."""
         seeds = self.retrained.get(model, ())
-        if len(seeds) < 2 or self.arms.cap is not None:
+        if len(seeds) < 2 or self.arms.is_anytime(model):
             return None
         return pooled_gap(seeds, apart_from=self.arms.may_differ(model))
 
@@ -188,6 +232,11 @@ def study_comparisons(results: Sequence[CellResult], *, anytime: bool = False) -
                 uncompared += _collect_uncompared(group, floor_cells)
         except BadInput as error:
             refused.append(f"{_setting_name(group[0])}: {error}")
+    corrections = correct_together([one.arms for one in comparisons])
+    comparisons = [
+        replace(one, arms=replace(one.arms, family=family))
+        for one, family in zip(comparisons, corrections, strict=True)
+    ]
     with_rows = {one.cell.task_key for group in groups.values() for one in group if one.run is not None}
     for task, floor in floors.items():
         uncompared += [] if task in with_rows else _collect_uncompared(floor, [])
@@ -207,7 +256,8 @@ def _compare_setting(
     group: list[CellResult], floor_cells: list[CellResult], refused: list[str], *, anytime: bool
 ) -> StudyComparison:
     oracles = {one.cell.seed: one.run for one in group if one.cell.arm.name == ORACLE and one.run is not None}
-    learned, retrained = {}, {}
+    oracle_looks = {one.cell.seed: one.looks for one in group if one.cell.arm.name == ORACLE}
+    learned, retrained, looked = {}, {}, {}
     for arm in dict.fromkeys(one.cell.arm.name for one in group if one.cell.arm.name != ORACLE):
         cells = [one for one in group if one.cell.arm.name == arm and one.run is not None and one.cell.seed in oracles]
         pairs = [_restrict_to_shared(oracles[one.cell.seed], one.run) for one in cells if one.run is not None]
@@ -218,6 +268,9 @@ def _compare_setting(
         except BadInput as error:
             refused.append(f"{_setting_name(group[0])}: {arm}: {error}")
             continue
+        pairs_before = _last_look(cells, oracle_looks, len(learned[arm].table))
+        if pairs_before:
+            looked[arm] = pairs_before
         if len({run.policy_settings.get("weights") for _, run in pairs}) == len(pairs) > 1:
             retrained[arm] = pairs
     floors = [one.run for one in floor_cells if one.run is not None]
@@ -228,8 +281,16 @@ def _compare_setting(
         pool_runs(floors) if floors else None,
         cap if anytime else None,
         frozenset(one.cell.arm.name for one in group if one.cell.arm.policy is not None),
+        looked=looked,
     )
     return StudyComparison(_describe_setting(group), arms, retrained)
+
+
+def _last_look(cells: Sequence[CellResult], oracle_looks: Mapping[int, tuple[int, ...]], pairs: int) -> int:
+    """How many of the pairs were there at the last verdict before some were added; 0 if none were added."""
+    looks = [zip(one.looks, oracle_looks[one.cell.seed], strict=False) for one in cells]
+    before = [sum(min(counts) for counts in look) for look in zip(*looks, strict=False)]
+    return max((count for count in before if count < pairs), default=0)
 
 
 def _collect_uncompared(group: list[CellResult], floor_cells: list[CellResult]) -> list[UncomparedArms]:
@@ -257,6 +318,7 @@ def _describe_setting(group: list[CellResult]) -> StudySetting:
         {cell.arm.name: cell.arm.base for cell in cells if cell.arm.base is not None},
         {label: setting for cell in cells for label, setting in cell.sweeps.items()},
         cells[0].parts,
+        cells[0].setting,
     )
 
 

@@ -9,11 +9,13 @@ import numpy as np
 from wmel.analysis.gap import CPGResult
 from wmel.errors import BadInput
 from wmel.stats.estimate import Bounds, Estimate
+from wmel.stats.exact import GAP_LEVEL
 from wmel.stats.power import MAX_SEARCHED, Design, required_episodes
 from wmel.stats.proportions import clopper_pearson
 from wmel.stats.sequential import anytime_decision, confidence_sequence
 
 IF_AS_SEEN = "with 80% probability if the rates are as seen"
+IF_ADDED = "episodes that are added to these are judged by the anytime rule"
 DELTA = 0.10  # the margin of equivalence
 RHO = 0.10  # the margin of a rate to 0 or 1, for the bounds of the strict rule
 TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper
@@ -44,6 +46,22 @@ DECIDED = (  # labels after which an anytime run adds no pairs
 
 
 @dataclass(frozen=True)
+class Correction:
+    """The p-value of a gap after Holm's correction for all gaps that are reported together."""
+
+    p_value: float
+    comparisons: int = 1
+
+    @property
+    def shows_gap(self) -> bool:
+        return self.p_value <= ALPHA
+
+    @property
+    def words(self) -> str:
+        return f"does not hold after correction for {self.comparisons} comparisons (p = {self.p_value:.2g})"
+
+
+@dataclass(frozen=True)
 class Verdict:
     """A label, with its rule, margins, interval of the gap and reason, and the n per arm that would decide."""
 
@@ -70,12 +88,13 @@ def add_required_episodes(verdict: Verdict, designs: list[Design], otherwise: st
     if verdict.label is not Label.INCONCLUSIVE:
         return verdict
     n = required_episodes(*designs) if designs else None
-    advice = f"about {n} episodes per arm would decide {IF_AS_SEEN}"
+    advice = f"about {n} fresh episodes per arm would decide {IF_AS_SEEN}; {IF_ADDED}"
     if n is None:
         advice = f"no n decides: none up to {MAX_SEARCHED} does {IF_AS_SEEN}; {otherwise}"
     return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)
 
 
+NO_GAP = Bounds(np.array(-1.0), np.array(1.0))  # stands for an interval that claims nothing
 STRICT_LABELS = (
     Label.MODEL_BOTTLENECK,
     Label.LEARNED_OUTPERFORMS,
@@ -86,12 +105,16 @@ STRICT_LABELS = (
 )
 
 
-def strict_verdict(result: CPGResult) -> Verdict:
-    """The verdict by a 95% interval of the gap, exact one-sided 95% bounds of the rates, and equivalence at 90%."""
+def strict_verdict(result: CPGResult, correction: Correction | None = None) -> Verdict:
+    """The verdict by a 95% interval of the gap, exact one-sided 95% bounds of the rates, and equivalence at 90%.
+
+    With a correction, a gap is claimed only if it holds after it.
+    """
     gap, equivalence_interval = result.gap, result.gap_at(0.90)
     oracle = clopper_pearson(result.oracle_successes, result.n_episodes_oracle, confidence=0.90)
     learned = clopper_pearson(result.learned_successes, result.n_episodes_learned, confidence=0.90)
-    label = STRICT_LABELS[int(strict_branches(_bounds(gap), _bounds(equivalence_interval), oracle, learned))]
+    claimed = NO_GAP if correction is not None and not correction.shows_gap else _bounds(gap)
+    label = STRICT_LABELS[int(strict_branches(claimed, _bounds(equivalence_interval), oracle, learned))]
     equal = f"the 90% interval {format_interval(equivalence_interval)} is within {DELTA:g} of 0"
     solved = f"to solve {1 - RHO:g} of episodes (at least {float(oracle.low):.3f})"
     reasons = {
@@ -100,11 +123,21 @@ def strict_verdict(result: CPGResult) -> Verdict:
         Label.PLANNER_BOTTLENECK: f"both rates are surely at most {RHO:g}",
         Label.AS_GOOD: f"{equal}; the oracle is shown {solved}",
         Label.EQUIVALENT: f"{equal}; the oracle is not shown {solved}",
-        Label.INCONCLUSIVE: f"the 95% interval {format_interval(gap)} holds 0, too wide for equivalence",
+        Label.INCONCLUSIVE: _reason_without_gap(gap, correction),
     }
     interval = equivalence_interval if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
-    verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": 0.05}, interval, reasons[label])
-    return add_required_episodes(verdict, _designs_as_seen(result), "widen delta, or accept it")
+    verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": ALPHA}, interval, reasons[label])
+    comparisons = 1 if correction is None else correction.comparisons
+    return add_required_episodes(verdict, _designs_as_seen(result, comparisons), "widen delta, or accept it")
+
+
+def _reason_without_gap(gap: Estimate, correction: Correction | None) -> str:
+    """Why the interval claims neither a gap nor equivalence."""
+    assert gap.low is not None and gap.high is not None
+    interval = f"the 95% interval {format_interval(gap)}"
+    if correction is None or gap.low <= 0 <= gap.high:
+        return f"{interval} holds 0, too wide for equivalence"
+    return f"{interval} lies {'above' if gap.low > 0 else 'below'} 0, but the gap {correction.words}"
 
 
 def strict_branches(gap: Bounds, equivalence_interval: Bounds, oracle: Bounds, learned: Bounds) -> np.ndarray:
@@ -124,13 +157,17 @@ def _bounds(interval: Estimate) -> Bounds:
     return Bounds(np.array(interval.low), np.array(interval.high))
 
 
-def _designs_as_seen(result: CPGResult) -> list[Design]:
-    """The designs that could decide at the observed rates: a gap, equivalence, or both."""
+def _designs_as_seen(result: CPGResult, comparisons: int) -> list[Design]:
+    """The designs that could decide at the observed rates: a gap, equivalence, or both.
+
+    Of several comparisons a gap is tested at the strictest step of Holm's correction.
+    """
     rates = result.oracle_success_rate, result.learned_success_rate
     pairs = result.pairs
     arms = (*rates, pairs is not None, 0.0 if pairs is None else float(pairs.phi))
-    designs = [Design(*arms)] if rates[0] != rates[1] else []
-    return [*designs, Design(*arms, equivalence=DELTA)] if abs(result.raw_gap) < DELTA else designs
+    gap = Design(*arms, gap_level=GAP_LEVEL / comparisons)
+    designs = [gap] if rates[0] != rates[1] else []
+    return [*designs, replace(gap, equivalence=DELTA)] if abs(result.raw_gap) < DELTA else designs
 
 
 def paper_verdict(result: CPGResult) -> Verdict:
@@ -151,17 +188,20 @@ def paper_verdict(result: CPGResult) -> Verdict:
     return add_required_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
 
 
-def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
+def anytime_verdict(result: CPGResult, cap: int | None = None, correction: Correction | None = None) -> Verdict:
     """The verdict after any number of pairs. With a cap, the maximum number of pairs, it can also be futility."""
     if result.pairs is None:
         raise BadInput("the anytime rule needs pairs: run both arms on the same episode seeds, and give their tables")
-    b, c, n = int(result.pairs.oracle_only), int(result.pairs.learned_only), int(result.pairs.n)
+    (b, c), n = result.outcome, int(result.pairs.n)
     low, high = confidence_sequence(b, c, n, alpha=ALPHA)
     interval = Estimate(result.raw_gap, float(low), float(high), n, "confidence sequence")
     decision = anytime_decision(b, c, n, delta=DELTA, alpha=ALPHA, cap=cap)
     where = f"after {n} pairs the confidence sequence {format_interval(interval)}"
-    if decision == "gap":
-        label, side = (Label.MODEL_BOTTLENECK, "above") if b > c else (Label.LEARNED_OUTPERFORMS, "below")
+    side = "above" if b > c else "below"
+    if decision == "gap" and correction is not None and not correction.shows_gap:
+        label, reason = Label.INCONCLUSIVE, f"{where} lies {side} 0, but the gap {correction.words}"
+    elif decision == "gap":
+        label = Label.MODEL_BOTTLENECK if b > c else Label.LEARNED_OUTPERFORMS
         reason = f"{where} lies {side} 0"
     elif decision == "equivalence":
         label, reason = Label.EQUIVALENT_ONLY, f"{where} is within {DELTA:g} of 0"
@@ -173,15 +213,18 @@ def anytime_verdict(result: CPGResult, cap: int | None = None) -> Verdict:
     return Verdict(label, "anytime", {"delta": DELTA, "alpha": ALPHA}, interval, reason)
 
 
-def cpg_verdict(result: CPGResult, rule: str = "strict", *, cap: int | None = None) -> Verdict:
+def cpg_verdict(
+    result: CPGResult, rule: str = "strict", *, cap: int | None = None, correction: Correction | None = None
+) -> Verdict:
     """The verdict by the rule `strict`, `paper`, or `anytime`, which allows for a run that may stop early.
 
-    Only `anytime` has a cap, the maximum number of pairs of the run. Near the cap a run can stop for futility.
+    Only `anytime` has a cap, the maximum number of pairs of the run. Near the cap a run can stop for futility. The rule
+    of the CPG paper knows no correction.
     """
     rules: dict[str, Callable[[CPGResult], Verdict]] = {
-        "strict": strict_verdict,
+        "strict": lambda arms: strict_verdict(arms, correction),
         "paper": paper_verdict,
-        "anytime": lambda arms: anytime_verdict(arms, cap),
+        "anytime": lambda arms: anytime_verdict(arms, cap, correction),
     }
     if rule not in rules:
         raise BadInput(f"no verdict rule named {rule!r}; known: {', '.join(rules)}")

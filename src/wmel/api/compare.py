@@ -82,7 +82,7 @@ def recorded_result(record: ComparisonRecord) -> Result:
     failures, unshown, code = _judgement(record)
     rows = [
         {"task": one.task, "a": one.success_rate_a, "b": one.success_rate_b, "difference": one.success_delta.value,
-         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.mid_p_holm}
+         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.shown_p_holm}
         for one in record.tasks
     ]  # fmt: skip
     return Result(
@@ -144,16 +144,16 @@ def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
     notes: list[str] = []
     bound, worse = record.fail_if_worse.bound, record.fail_if_worse.worse
     for one in record.tasks:
-        delta, p_value, least = one.success_delta.value, one.mid_p_holm, one.smallest_drop_shown
+        delta, p_value, least = one.success_delta.value, one.shown_p_holm, one.smallest_drop_shown
         if one.task in worse:
             lower = f"{one.task}: success is lower in B by {abs(delta or 0):.3f}, where a drop of {bound:g} fails"
-            failures.append(f"{lower} (Holm's mid-p {p_value:.2g})")
+            failures.append(f"{lower} (Holm's p {p_value:.2g})")
         elif p_value is not None and (least is None or least > bound):
             could = f"no drop would be shown by {one.pairs} pairs" if one.success_rate_a else "A never succeeds"
             if least is not None:
                 could = f"{one.pairs} pairs show a drop from {least:.2f} on (80% power)"
             notes.append(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
-    unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.mid_p_holm is None)]
+    unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.shown_p_holm is None)]
     if unjudged:
         failures.append(f"--fail-if-worse could not judge {', '.join(unjudged)}")
     return failures, notes, 1 if worse or unjudged else 0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmel.arrays import Array, copy_memory, join_rows, put_rows, take_rows, write_rows
+from wmel.arrays import Array, copy_memory, put_rows, take_rows, write_rows
 from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
     BatchOutcome,
@@ -19,6 +19,8 @@ from wmel.closed_loop.steps import (
     check_pending_step,
     check_quantities,
     check_rows,
+    find_not_finite,
+    join_results,
     perceive,
     schedule_perturbations,
 )
@@ -89,14 +91,14 @@ class Lockstep:
 
     def _start(self) -> None:
         outcome = self._attribute(self._start_states, self.running)
-        self._finish(outcome.errors)
-        if outcome.pieces:
-            states = np.concatenate([start.states for _, start in outcome.pieces])
-            self.states = np.zeros((len(self.length), states.shape[1]), states.dtype)
-            self.states[outcome.rows] = states
-            quantities = join_rows([start.quantities for _, start in outcome.pieces])
+        start = join_results([result for _, result in outcome.pieces])
+        broken = {} if start is None else find_not_finite(start)
+        self._finish(outcome.errors | {int(outcome.rows[row]): message for row, message in broken.items()})
+        if start is not None:
+            self.states = np.zeros((len(self.length), start.states.shape[1]), start.states.dtype)
+            self.states[outcome.rows] = start.states
             if self.rules.criterion is not None:
-                self.columns["pre_solved"][outcome.rows] = is_met(self.rules.criterion, quantities)
+                self.columns["pre_solved"][outcome.rows] = is_met(self.rules.criterion, start.quantities)
 
     def _start_states(self, rows: np.ndarray) -> StepResult:
         """Start states, and the quantities of an idle step from them."""
@@ -210,18 +212,23 @@ class Lockstep:
         values = self.rules.environment.spec.actions.as_values(actions)
         positions = np.arange(len(self.running))
         outcome = self._attribute(lambda some: self._next_states(self.running[some], values[some]), positions)
-        moved = self.running[outcome.rows]
-        self._finish({int(self.running[position]): message for position, message in outcome.errors.items()})
+        after = join_results([result for _, result in outcome.pieces])
+        broken = {} if after is None else find_not_finite(after)
+        valid = ~np.isin(np.arange(len(outcome.rows)), list(broken))
+        reached = outcome.rows[valid]
+        moved = self.running[reached]
+        errors = outcome.errors | {int(outcome.rows[row]): message for row, message in broken.items()}
+        self._finish({int(self.running[position]): message for position, message in errors.items()})
         self.now += 1
         self.progress(len(moved) / self.rules.max_steps)
-        if outcome.pieces:
-            states = np.concatenate([after.states for _, after in outcome.pieces])
+        if after is not None and len(moved):
+            states = after.states[valid]
             if self.record is not None:
-                self.record.add(self.first_episode + moved, values[outcome.rows], self.states[moved], states)
+                self.record.add(self.first_episode + moved, values[reached], self.states[moved], states)
             self.states[moved] = states
-            self.last_action[moved] = actions[outcome.rows]
+            self.last_action[moved] = actions[reached]
             self.position[moved] += 1
-            self._record_step(join_rows([after.quantities for _, after in outcome.pieces]))
+            self._record_step({name: numbers[valid] for name, numbers in after.quantities.items()})
 
     def _deliver_actions(self, actions: np.ndarray) -> np.ndarray:
         """The actions of the running rows after the perturbation."""

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from wmel.arrays import Array
+from wmel.arrays import Array, join_rows
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
@@ -47,6 +47,13 @@ class StepResult:
 
     states: np.ndarray  # [B,S]
     quantities: dict[str, np.ndarray]  # each [B]
+
+
+def join_results(parts: list[StepResult]) -> StepResult | None:
+    """The results of several rows as one; None if no row succeeded."""
+    if not parts:
+        return None
+    return StepResult(np.concatenate([part.states for part in parts]), join_rows([part.quantities for part in parts]))
 
 
 class RewardBuffer:
@@ -120,6 +127,17 @@ def check_quantities(quantities: dict[str, np.ndarray], count: int) -> dict[str,
         if np.shape(numbers) != (count,):
             raise BadStep(f"quantity '{name}' must have the shape ({count},), got {np.shape(numbers)}")
     return quantities
+
+
+def find_not_finite(result: StepResult) -> dict[int, str]:
+    """The rows of a step whose state or quantities are not finite, each with what is not."""
+    parts = {f"quantity '{name}'": numbers[:, None] for name, numbers in result.quantities.items()}
+    found: dict[int, str] = {}
+    for name, numbers in {"the state": result.states, **parts}.items():
+        for row in np.flatnonzero(~np.isfinite(numbers).all(axis=1)):
+            value = numbers[row][~np.isfinite(numbers[row])][0]
+            found.setdefault(int(row), f"BadStep: {name} is {value} after the step")
+    return found
 
 
 def check_memory(memory: dict[str, Array] | None, count: int) -> dict[str, Array] | None:

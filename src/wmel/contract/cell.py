@@ -256,6 +256,7 @@ class CellResult:
     run: Run | None  # None: no episode is stored
     missing: int = 0  # number of episodes that are not stored
     failure: str | None = None  # the reason, if it is known
+    looks: tuple[int, ...] = ()  # its episodes at each earlier verdict
 
 
 def has_live_part(cell: Cell | Diagnostic) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wmel.analysis.pooling import study_comparisons
+from wmel.analysis.pooling import Arms, study_comparisons
 from wmel.analysis.verdict import DECIDED
-from wmel.contract.cell import FLOOR, ORACLE, Cell, CellResult
+from wmel.contract.cell import FLOOR, ORACLE, Cell
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.jobs import Block
 from wmel.experiments.load import cell_result
@@ -15,24 +15,28 @@ from wmel.experiments.store import Store
 
 @dataclass(frozen=True, eq=False)
 class ArmEpisodes:
-    """The cells of one arm of a setting, seed by seed; their episodes are numbered consecutively."""
+    """The cells of one arm of a setting, one for each seed. Pairs are dealt to them evenly: seed by seed in turn."""
 
     cells: list[Cell]
 
     @property
     def count(self) -> int:
-        return sum(cell.episodes for cell in self.cells)
+        """The pairs after which every cell is whole."""
+        return len(self.cells) * max(cell.episodes for cell in self.cells)
 
     def missing(self, store: Store, paths: ModelPaths, first: int, last: int, *, trajectories: bool) -> list[Block]:
-        """Blocks of the episodes from `first` up to `last` that are not stored."""
-        found, before = [], 0
-        for cell in self.cells:
-            begin, until = max(0, first - before), min(cell.episodes, last - before)
+        """Blocks of the pairs from `first` up to `last` that are not stored."""
+        found = []
+        for place, cell in enumerate(self.cells):
+            begin, until = (min(self._dealt(pairs, place), cell.episodes) for pairs in (first, last))
             if begin < until:
                 size = until - begin
                 found += missing_blocks(store, cell, paths, size, first=begin, last=until, trajectories=trajectories)
-            before += cell.episodes
         return found
+
+    def _dealt(self, pairs: int, place: int) -> int:
+        """How many of the first pairs belong to the cell at this place."""
+        return (pairs - place + len(self.cells) - 1) // len(self.cells)
 
 
 def anytime_rounds(
@@ -53,8 +57,11 @@ def anytime_rounds(
             return
         until = first + size
         yield [block for arm in needed for block in arm.missing(store, paths, first, until, trajectories=trajectories)]
-        results = [cell_result(store, cell) for arm in needed for cell in arm.cells]
-        undecided = {key: arm for key, arm in undecided.items() if not _is_decided(key, results)}
+        compared = study_comparisons([cell_result(store, cell) for cell in cells], anytime=True).comparisons
+        decided = {
+            (one.setting.key, model) for one in compared for model in one.arms.learned if _is_decided(one.arms, model)
+        }
+        undecided = {key: arm for key, arm in undecided.items() if key not in decided}
 
 
 def _arms(cells: list[Cell]) -> dict[tuple[str, str], ArmEpisodes]:
@@ -62,10 +69,6 @@ def _arms(cells: list[Cell]) -> dict[tuple[str, str], ArmEpisodes]:
     return {key: ArmEpisodes([cell for cell in cells if (cell.setting, cell.arm.name) == key]) for key in keys}
 
 
-def _is_decided(key: tuple[str, str], results: list[CellResult]) -> bool:
-    setting, name = key
-    if name in (ORACLE, FLOOR):
-        return False
-    pair = [one for one in results if one.cell.setting == setting and one.cell.arm.name in (name, ORACLE)]
-    compared = study_comparisons(pair, anytime=True).comparisons
-    return bool(compared) and name in compared[0].arms.learned and compared[0].arms.verdict(name).label in DECIDED
+def _is_decided(arms: Arms, model: str) -> bool:
+    """Whether a gap is decided after the correction for all gaps of the study."""
+    return arms.verdict(model).label in DECIDED

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -68,7 +68,9 @@ class FolderStore:
             self._moved = dict(self._stored().moved) if self.exists else {}
         return self._moved
 
-    def write_manifest(self, study: Study | Manifest, *, anytime: bool) -> None:
+    def write_manifest(
+        self, study: Study | Manifest, *, anytime: bool, looks: Sequence[Mapping[str, int]] = ()
+    ) -> None:
         """Writes the file and the cells of the study, in order."""
         try:
             moved = self.moved
@@ -85,6 +87,7 @@ class FolderStore:
             "cells": [cell.as_data() for cell in study.cells],
             "diagnostics": [cell.as_data() for cell in study.diagnostics],
             "moved": dict(moved),
+            "looks": [dict(look) for look in looks],
             "verb": dict(study.verb),
         }
         self._write(self.folder / MANIFEST, content)
@@ -102,6 +105,7 @@ class FolderStore:
             stored.block,
             tuple(stored.metrics),
             stored.verb,
+            tuple(stored.looks),
         )
 
     def copy_rows(self, store: Store) -> None:
@@ -116,7 +120,7 @@ class FolderStore:
                 return
             assert isinstance(store, MemoryStore)
             manifest, paths = store.manifest(), store.paths or ModelPaths(Path(), Path())
-            self.write_manifest(manifest, anytime=manifest.anytime)
+            self.write_manifest(manifest, anytime=manifest.anytime, looks=manifest.looks)
             for cell in manifest.cells:
                 for block in store.blocks(cell)[0]:
                     run = Run(**block.run, table=block.table(block.count, rewards=True))

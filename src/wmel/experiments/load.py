@@ -44,7 +44,13 @@ def load_study(store: Store | Path | str, *, rewards: bool = False) -> LoadedStu
     store = FolderStore(Path(store)) if isinstance(store, Path | str) else store
     manifest = store.manifest()
     damaged: list[str] = []
-    results = [cell_result(store, cell, damaged, rewards=rewards) for cell in manifest.cells]
+    results = [
+        replace(
+            cell_result(store, cell, damaged, rewards=rewards),
+            looks=tuple(look.get(cell.key, 0) for look in manifest.looks),
+        )
+        for cell in manifest.cells
+    ]
     readings = [(cell, store.reading(cell)) for cell in manifest.diagnostics]
     return LoadedStudy(
         manifest.name,

@@ -29,6 +29,7 @@ from wmel.experiments.jobs import (
     run_job,
     run_reading,
 )
+from wmel.experiments.load import contiguous_blocks
 from wmel.experiments.resume import changed_cells, changed_readings, missing_blocks, refuse_other_result
 from wmel.experiments.store import Store
 
@@ -128,7 +129,8 @@ class _Runner:
             for cell in outdated:
                 store.drop(cell)
             stops_early = options.anytime or _was_anytime(store)
-            store.write_manifest(study, anytime=stops_early)
+            looks = self._earlier_looks()
+            store.write_manifest(study, anytime=stops_early, looks=looks)
             jobs = [block for cell in cells for block in self._missing(cell, paths)]
             unread = [one for one in readings if store.reading(one) is None]
             left = [*{job.cell.key: job.cell for job in jobs}.values(), *unread]
@@ -139,10 +141,27 @@ class _Runner:
                 if _training_key(cell) in untrained:
                     self._fail(cell, "its model", untrained[_training_key(cell)])
             self._run_episodes(cells, jobs, untrained, paths)
-            if stops_early and not options.anytime and not any(self._missing(cell, paths) for cell in study.cells):
-                store.write_manifest(study, anytime=False)  # every pair was run: nothing stopped early
+            store.write_manifest(study, anytime=stops_early, looks=self._with_this_look(looks))
             self._run_readings([one for one in unread if _training_key(one) not in untrained], paths)
         return self.summary
+
+    def _earlier_looks(self) -> list[dict[str, int]]:
+        """The episodes of each cell at each earlier verdict. Rows that were dropped since count no more."""
+        try:
+            looks = self.store.manifest().looks if self.store.exists else ()
+        except BadRecord:
+            return []
+        stored = {cell.key: self._count(cell) for cell in self.study.cells}
+        return [{key: min(look[key], count) for key, count in stored.items() if look.get(key)} for look in looks]
+
+    def _with_this_look(self, looks: list[dict[str, int]]) -> list[dict[str, int]]:
+        """The looks with that of the verdict which follows this run."""
+        now = {cell.key: count for cell in self.study.cells if (count := self._count(cell))}
+        return looks if now in looks or not self.store.is_kept else [*looks, now]
+
+    def _count(self, cell: Cell) -> int:
+        """How many of its episodes a cell has stored, from the first one on."""
+        return min(cell.episodes, sum(block.count for block in contiguous_blocks(self.store.blocks(cell)[0])))
 
     def _missing(self, cell: Cell, paths: ModelPaths) -> list[Block]:
         return missing_blocks(self.store, cell, paths, self.study.block, trajectories=self.options.trajectories)

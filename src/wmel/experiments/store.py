@@ -1,6 +1,6 @@
 """Stores: what a store holds and does, and the store in memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -51,6 +51,7 @@ class Manifest:
     block: int = 50
     metrics: tuple[str, ...] = ()
     verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})
+    looks: tuple[Mapping[str, int], ...] = ()  # episodes of each cell, by key, at each earlier verdict
 
 
 class Store(Protocol):
@@ -72,7 +73,7 @@ class Store(Protocol):
 
     def locked(self) -> Any: ...
 
-    def write_manifest(self, study: Study, *, anytime: bool) -> None: ...
+    def write_manifest(self, study: Study, *, anytime: bool, looks: Sequence[Mapping[str, int]] = ()) -> None: ...
 
     def manifest(self) -> Manifest: ...
 
@@ -119,8 +120,8 @@ class MemoryStore:
     def locked(self) -> Any:
         return nullcontext()
 
-    def write_manifest(self, study: Study, *, anytime: bool) -> None:
-        self.written = _manifest(study, anytime=anytime)
+    def write_manifest(self, study: Study, *, anytime: bool, looks: Sequence[Mapping[str, int]] = ()) -> None:
+        self.written = _manifest(study, anytime=anytime, looks=looks)
 
     def manifest(self) -> Manifest:
         assert self.written is not None, "the runner writes the manifest first"
@@ -172,7 +173,7 @@ def join_reasons(reasons: Iterable[str]) -> str | None:
     return "; ".join(dict.fromkeys(reasons)) or None
 
 
-def _manifest(study: Study, *, anytime: bool) -> Manifest:
+def _manifest(study: Study, *, anytime: bool, looks: Sequence[Mapping[str, int]]) -> Manifest:
     return Manifest(
         study.name,
         study.about,
@@ -183,4 +184,5 @@ def _manifest(study: Study, *, anytime: bool) -> Manifest:
         study.block,
         study.metrics,
         study.verb,
+        tuple(looks),
     )

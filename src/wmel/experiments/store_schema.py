@@ -87,6 +87,7 @@ class StoredManifest(Stored):
     cells: list[dict[str, Any]]
     diagnostics: list[dict[str, Any]] = []
     moved: dict[str, str] = {}
+    looks: list[dict[str, int]] = []
     verb: dict[str, Any] = {"name": "study"}  # the verb whose result it is, and its options
 
     @model_validator(mode="after")

@@ -50,6 +50,8 @@ def _entry(delta: PairedDelta) -> DeltaEntry:
         outcomes=outcomes,
         mid_p=delta.mid_p,
         mid_p_holm=delta.mid_p_holm,
+        p_value=delta.p_value,
+        p_value_holm=delta.p_value_holm,
         smallest_drop_shown=delta.smallest_drop,
         return_delta=estimate_entry(delta.returns),
         errors_a=delta.errors[0],
@@ -66,7 +68,7 @@ def _unmatched(seeds: tuple[int, ...]) -> UnmatchedEntry:
 
 LISTED = 4  # more tasks than this are counted, not named
 LOWER, HIGHER, SAME, UNJUDGED = OUTCOMES = ("lower", "higher", "not shown to differ", "not judged by success")
-NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "mid-p", "Holm", "return B - A")
+NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "p", "Holm p", "return B - A")
 
 
 def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Document:
@@ -106,9 +108,9 @@ def compare_answer(record: ComparisonRecord) -> str:
 
 def _outcome(one: DeltaEntry) -> str:
     """One of OUTCOMES: in which direction success is shown to differ."""
-    if one.mid_p_holm is None or one.outcomes is None:
+    if one.shown_p_holm is None or one.outcomes is None:
         return UNJUDGED
-    if one.mid_p_holm > LEVEL:
+    if one.shown_p_holm > LEVEL:
         return SAME
     return LOWER if one.outcomes.only_b < one.outcomes.only_a else HIGHER
 
@@ -128,8 +130,8 @@ def _row(one: DeltaEntry) -> tuple[TableCell, ...]:
         undefined(success.reason) if success.low is None else TableCell(bounds(success)),
         TableCell(str(one.pairs), value=one.pairs),
         *(cell(count, "d") for count in counts),
-        cell(one.mid_p, ".2g"),
-        cell(one.mid_p_holm, ".2g"),
+        cell(one.shown_p, ".2g"),
+        cell(one.shown_p_holm, ".2g"),
         cell(back.value, "+.1f", back.reason),
     )
 

@@ -17,6 +17,7 @@ from wmel.stats.estimate import Estimate
 
 FILE = FILES["cpg"]
 EARLY = "the run could stop early, which this does not allow for"
+ADDED = "pairs were added after a verdict, which this does not allow for"
 
 
 def cpg_record(
@@ -42,6 +43,7 @@ def cpg_record(
         max_episodes=arms.cap,
         cpgs={name: cpg_entry(arms, name) for name in arms.learned},
         models=dict(models or {}),
+        looked=dict(arms.looked),
         paper_first=paper_first,
     )
 
@@ -49,12 +51,13 @@ def cpg_record(
 def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     """The gap of one model."""
     result, shown = arms.gap(model), arms.verdict(model)
-    early, paper, pairs = arms.cap is not None, result.agresti_caffo, result.pairs
+    early, paper, pairs = arms.is_anytime(model), result.agresti_caffo, result.pairs
     verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
     gap = arms.gap_estimate(model)
     mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
+    correction = arms.correction(model)
     if early:
-        mid_p, loss, back = (Estimate.undefined(EARLY) for _ in range(3))
+        mid_p, loss, back = (Estimate.undefined(EARLY if arms.cap is not None else ADDED) for _ in range(3))
     assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
     return CPGEntry(
         oracle_success_rate=result.oracle_success_rate,
@@ -76,6 +79,9 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
         failure_split=result.failure_split,
         return_gap=estimate_entry(back),
         errors=result.errors,
+        p_value=estimate_entry(arms.p_value(model)),
+        p_value_holm=None if correction is None else correction.p_value,
+        comparisons=None if correction is None else correction.comparisons,
     )
 
 
@@ -114,7 +120,9 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     models = {name: runs[name] for name in record.cpgs}
     others = {name: coverage_from(one) for name, one in record.coverage.items() if name not in runs}
     covered = {name: one for name, one in others.items() if one is not None}
-    arms = Arms(runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered)
+    arms = Arms(
+        runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered, looked=record.looked
+    )
     said = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, said))

@@ -118,6 +118,8 @@ class DeltaEntry(Entry):
     outcomes: OutcomesEntry | None
     mid_p: Share | None
     mid_p_holm: Share | None  # over the tasks
+    p_value: Share | None = None  # of the exact test behind the interval; null: an earlier version's record
+    p_value_holm: Share | None = None  # over the tasks; a difference is shown if it is at most .05
     smallest_drop_shown: Share | None  # with 80% power by so many pairs; null: none would be
     return_delta: EstimateEntry
     errors_a: Count
@@ -138,6 +140,16 @@ class DeltaEntry(Entry):
         if abs(delta - (counts.only_b - counts.only_a) / self.pairs) > 1e-9:
             raise ValueError("the difference of success is not that of the pairs one side alone solves")
         return self
+
+    @property
+    def shown_p(self) -> float | None:
+        """The p-value that decides; records of earlier versions have a mid-p instead."""
+        return self.mid_p if self.p_value is None else self.p_value
+
+    @property
+    def shown_p_holm(self) -> float | None:
+        """The same after Holm's correction."""
+        return self.mid_p_holm if self.p_value is None else self.p_value_holm
 
 
 class GateEntry(Entry):

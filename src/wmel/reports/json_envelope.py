@@ -256,6 +256,9 @@ class CPGEntry(Entry):
     failure_split: dict[str, float]
     return_gap: EstimateEntry
     errors: Count
+    p_value: EstimateEntry | None = None  # of a gap of 0, by the rule of the verdict; null: an earlier version's record
+    p_value_holm: float | None = None  # after Holm's correction; the verdict claims a gap only if it is at most .05
+    comparisons: Positive | None = None  # gaps that were corrected together
 
     @model_validator(mode="after")
     def _is_one_gap(self) -> "CPGEntry":
@@ -279,4 +282,5 @@ class CPGRecord(Envelope):
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
     models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
+    looked: dict[str, Positive] = {}  # by model, pairs at the last verdict before pairs were added
     paper_first: bool = False  # the interval and rule of the CPG paper are shown first

@@ -218,6 +218,13 @@ def _parsed(text: bytes, path: Path) -> AnyRecord:
     return record
 
 
+def _with_own_intervals(derived: SweepPointEntry, stored: SweepPointEntry) -> SweepPointEntry:
+    """The intervals beside a scorecard are those of the stored scorecard, whose methods may be earlier ones."""
+    own = stored.scorecard.estimates
+    intervals = {"success_ci": own["success_rate"], "latency_ci_ms": own["average_planning_latency_ms"]}
+    return derived.model_copy(update={name: (one.low, one.high) for name, one in intervals.items()})
+
+
 def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
     """What its rows do not give was edited by hand, or written by something else."""
     if isinstance(record, RunRecord):
@@ -228,7 +235,7 @@ def _check_follows(record: RunRecord | SweepRecord, path: Path) -> None:
         derived = [
             estimate_entry(sweep.effective_horizon),
             *(
-                _point(point, card, point.coverage, point.results)
+                _with_own_intervals(_point(point, card, point.coverage, point.results), point)
                 for point, card in zip(record.points, sweep.scorecards, strict=True)
             ),
         ]

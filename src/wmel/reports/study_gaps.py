@@ -51,7 +51,13 @@ class StudyGap:
         """The gap with all that its sentence needs."""
         where = place_of(self.comparison.setting, self.acts_by)
         named = f"{where} ({self.differs})" if self.differs else where
-        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons, self.acts_by)
+        return JudgedGap(self.model, named, self.entry, self.adjusted, self.comparisons, self.acts_by)
+
+    @property
+    def adjusted(self) -> float | None:
+        """The p-value after Holm's correction; records of earlier versions have a mid-p instead."""
+        entry = self.entry
+        return entry.mid_p_holm if entry.p_value is None else entry.p_value_holm
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -68,7 +74,7 @@ def study_gaps(record: StudyRecord) -> list[StudyGap]:
     """In the order of the record."""
     labels = distinct_labels(record.comparisons)
     entries = [entry for one in record.comparisons for entry in one.gaps.values()]
-    count = sum(entry.mid_p_holm is not None for entry in entries) or len(entries)
+    count = sum((entry.p_value or entry.mid_p).value is not None for entry in entries) or len(entries)
     return [
         StudyGap(comparison, model, entry, label, count)
         for comparison, label in zip(record.comparisons, labels, strict=True)

@@ -19,7 +19,7 @@ from wmel.stats.estimate import Estimate
 def gaps_table(record: StudyRecord) -> Table:
     """One row per gap."""
     gaps = study_gaps(record)
-    numbers = ("oracle", "success", "random", "gap", "95% interval", "Holm mid-p", "n")
+    numbers = ("oracle", "success", "random", "gap", "95% interval", "Holm p", "n")
     paper = [TableColumn("verdict (paper)", False)] if record.paper_first else []
     columns = (*_name_columns(gaps), *paper, TableColumn("verdict", False), *map(TableColumn, numbers))
     rows = tuple(
@@ -32,7 +32,7 @@ def gaps_table(record: StudyRecord) -> Table:
             _floor(gap),
             TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
             TableCell(format_interval(_interval(gap)), value=(gap.entry.gap_ci_low, gap.entry.gap_ci_high)),
-            p_value_cell(gap.entry.mid_p_holm, gap.entry.mid_p.reason or "it was not adjusted"),
+            p_value_cell(gap.adjusted, (gap.entry.p_value or gap.entry.mid_p).reason or "it was not adjusted"),
             _episodes(gap),
         )
         for gap in gaps
@@ -62,7 +62,7 @@ def rules_table(record: StudyRecord) -> Table:
 def further_table(record: StudyRecord) -> Table:
     """Further numbers of each gap; columns in which nothing was requested are left out."""
     gaps = study_gaps(record)
-    titles = ("mid-p", "only oracle", "only model", "relative loss", "return gap")
+    titles = ("p", "only oracle", "only model", "relative loss", "return gap")
     claims = ("these checkpoints", "this training recipe")
     columns = (
         *_name_columns(gaps),
@@ -105,7 +105,7 @@ def _further_cells(gap: StudyGap) -> list[TableCell]:
     split = ", ".join(f"{share:.3f} by {cause}" for cause, share in entry.failure_split.items())
     return [
         TableCell(entry.gap_method),
-        p_value_cell(entry.mid_p.value, entry.mid_p.reason),
+        p_value_cell((entry.p_value or entry.mid_p).value, (entry.p_value or entry.mid_p).reason),
         _count(entry.oracle_only, "the arms are not paired"),
         _count(entry.learned_only, "the arms are not paired"),
         estimate_cell(entry.relative_loss),

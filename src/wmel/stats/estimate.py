@@ -1,4 +1,4 @@
-"""An estimate with its interval, the mean and the percentile of values, and checks of the inputs of statistics."""
+"""An estimate with its interval, and checks of the inputs of statistics."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -77,26 +77,3 @@ def two_sided_z(confidence: float) -> float:
     """The normal quantile of a two-sided interval: 1.96 for 95%."""
     require_share(confidence, "confidence")
     return NormalDist().inv_cdf(0.5 + confidence / 2)
-
-
-def mean_normal(values: np.ndarray) -> Estimate:
-    """Mean of values [n] +- 1.96 standard errors, from the population standard deviation."""
-    values = finite_numbers(values, "the values of a mean")
-    if values.size == 0:
-        return Estimate.undefined("no values")
-    centre = float(values.mean())
-    if values.size == 1:
-        return Estimate(centre, n=1, method="normal; one value has no interval")
-    half = Z95 * float(values.std()) / values.size**0.5
-    return Estimate(centre, centre - half, centre + half, values.size, "normal")
-
-
-def percentile(values: np.ndarray, percent: float) -> Estimate:
-    """The given percentile of values [n]; undefined where there are so few values that it is their maximum."""
-    values = np.asarray(values, dtype=float)
-    needed = round(100 / (100 - percent))
-    if values.size < needed:
-        return Estimate.undefined(
-            f"the {percent:g}th percentile needs {needed} values, there are {values.size}", values.size
-        )
-    return Estimate(float(np.percentile(values, percent)), n=values.size, method=f"p{percent:g}")

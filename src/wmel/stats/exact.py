@@ -16,6 +16,7 @@ from wmel.stats.paired import PairedCounts, mcnemar_one_sided_mid_p, paired_scor
 from wmel.stats.proportions import fisher_mid_p, miettinen_nurminen, score
 
 GAP_LEVEL = 0.025  # of a one-sided test: a gap is shown by a two-sided test at .05
+EQUIVALENCE_LEVEL = 0.05  # of each of the two one-sided tests of equivalence
 MAX_EXACT = 1000  # episodes per arm; beyond, the score test holds its level
 CLAIMED = (-0.1, 0.0, 0.1)  # differences that verdicts test: the interval must agree with these tests
 NUISANCE_POINTS = 129  # narrower than any peak of a probability of up to MAX_EXACT episodes
@@ -134,6 +135,12 @@ def is_small(arms: TwoArms) -> bool:
     return arms.largest <= MAX_EXACT
 
 
+def method_of(arms: TwoArms) -> str:
+    """The name of the test and of its interval."""
+    score_test = "tango" if isinstance(arms, PairedArms) else "miettinen-nurminen"
+    return "exact score" if is_small(arms) else score_test
+
+
 def p_value(arms: TwoArms, first: int, second: int, difference: float = 0.0) -> float:
     """One-sided p-value of the true difference being at most `difference`, against a greater one.
 
@@ -151,9 +158,12 @@ def difference_p(arms: TwoArms, first: int, second: int) -> float:
     return min(1.0, 2 * min(p_value(arms, first, second), p_value(arms.swapped, second, first)))
 
 
-def shows_gap(arms: TwoArms, first: np.ndarray, second: np.ndarray, level: float = GAP_LEVEL) -> np.ndarray:
-    """Whether counts [R], [R] show a higher first rate, one-sided at `level`."""
-    shown = arms.score(first, second, 0.0) >= critical_score(arms, 0.0, level) - ROUNDING
+def shows_gap(
+    arms: TwoArms, first: np.ndarray, second: np.ndarray, level: float = GAP_LEVEL, critical: float | None = None
+) -> np.ndarray:
+    """Whether counts [R], [R] show a higher first rate, one-sided at `level`; `critical` is the score to reach."""
+    critical = critical_score(arms, 0.0, level) if critical is None else critical
+    shown = arms.score(first, second, 0.0) >= critical - ROUNDING
     if is_small(arms) and shown.any():
         shown = shown & (arms.mid_p(first, second) <= level)
     return shown

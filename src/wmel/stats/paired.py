@@ -8,6 +8,9 @@ from wmel.errors import BadInput
 from wmel.stats.estimate import Bounds, finite_numbers, two_sided_z
 from wmel.stats.numerics import invert_score
 
+HALVINGS = 60
+SMALLEST_RATIO = 1e-6  # ratios below are 0, and above its inverse infinite
+
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
@@ -72,6 +75,54 @@ def paired_score(b: np.ndarray, c: np.ndarray, n: np.ndarray, difference: object
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = distance / np.sqrt(np.maximum(variance, 0))
     return np.where(np.abs(distance) < 1e-12, 0.0, standardised)
+
+
+def paired_ratio(both: int, oracle_only: int, learned_only: int, *, confidence: float = 0.95) -> Bounds:
+    """Bounds of p_l / p_o: the ratios that a score test of pairs does not reject (Nam and Blackwelder 2002).
+
+    The upper one is infinite where the oracle's rate may be 0.
+    """
+    z, counts = two_sided_z(confidence), (float(both), float(oracle_only), float(learned_only))
+    first, second = both + oracle_only, both + learned_only
+    ratio = second / first if first else np.inf
+
+    def last_accepted(inside: float, outside: float) -> float:
+        for _ in range(HALVINGS):
+            middle = float(np.sqrt(inside * outside))
+            accepted = abs(_ratio_score(*counts, middle)) <= z
+            inside, outside = (middle, outside) if accepted else (inside, middle)
+        return inside
+
+    def bound(far: float) -> float:
+        return far if abs(_ratio_score(*counts, far)) <= z else last_accepted(min(max(ratio, 1e-9), 1e9), far)
+
+    low = 0.0 if second == 0 else bound(SMALLEST_RATIO)
+    high = np.inf if first == 0 else bound(1 / SMALLEST_RATIO)
+    return Bounds(
+        np.array(0.0 if low <= SMALLEST_RATIO else low), np.array(np.inf if high >= 1 / SMALLEST_RATIO else high)
+    )
+
+
+def _ratio_score(both: float, oracle_only: float, learned_only: float, theta: float) -> float:
+    """Standardised distance of p_l from theta p_o. `share` is of the pairs that one arm alone, the learned one, solves
+    among all pairs that are solved, at its most likely value if p_l = theta p_o; at theta = 1 it is McNemar's test.
+    """
+    solved = both + oracle_only + learned_only
+    distance = both + learned_only - theta * (both + oracle_only)
+    if solved == 0 or distance == 0:
+        return 0.0
+    low, high = max(0.0, (theta - 1) / theta), theta / (1 + theta)
+    for _ in range(HALVINGS):
+        share = (low + high) / 2
+        of_both, of_oracle = theta - share * (1 + theta), 1 - theta + share * theta
+        rises = (
+            of_both * (learned_only * of_oracle + oracle_only * theta * share) > both * (1 + theta) * share * of_oracle
+        )
+        low, high = (share, high) if rises else (low, share)
+    share = (low + high) / 2
+    of_both, of_oracle = theta - share * (1 + theta), 1 - theta + share * theta
+    variance = solved * (of_both * (1 - theta) ** 2 + of_oracle * theta**2 + share)
+    return distance / float(np.sqrt(variance)) if variance > 0 else np.copysign(np.inf, distance)
 
 
 def mcnemar_mid_p(oracle_only: object, learned_only: object) -> np.ndarray:

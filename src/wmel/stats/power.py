@@ -1,16 +1,25 @@
 """How often a design decides, by enumeration of its outcomes, and the episodes that an interval width needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor
+from statistics import NormalDist
 
 import numpy as np
 
 from wmel.errors import BadInput, is_number, require, require_share, require_whole
-from wmel.stats.estimate import two_sided_z
+from wmel.stats.exact import (
+    EQUIVALENCE_LEVEL,
+    GAP_LEVEL,
+    MAX_EXACT,
+    IndependentArms,
+    PairedArms,
+    TwoArms,
+    critical_score,
+    shows_gap,
+)
 from wmel.stats.numerics import count_leading, log_factorials, times_log
-from wmel.stats.paired import paired_score
-from wmel.stats.proportions import agresti_caffo, score
+from wmel.stats.proportions import agresti_caffo
 
 NEGLIGIBLE = 1e-12  # counts less likely than this are left out
 MAX_SEARCHED = 20_000  # episodes per arm at which a search for enough power ends
@@ -78,7 +87,8 @@ class Design:
     paired: bool = False
     phi: float = 0.0
     equivalence: float | None = None  # margin delta; None: the aim is to show a gap
-    agresti_caffo: bool = False  # the gap by the interval of the CPG paper instead of the score interval
+    agresti_caffo: bool = False  # the gap by the interval of the CPG paper instead of the exact test
+    gap_level: float = GAP_LEVEL  # of the one-sided test of a gap
 
     def __post_init__(self):
         for name in ("oracle", "learned"):
@@ -100,35 +110,38 @@ class Design:
         return max(0.0, self.oracle - both), max(0.0, self.learned - both)
 
     def power(self, n: int) -> float:
-        """Probability that n episodes per arm decide by the strict rule: for the expected gap, or for equivalence.
+        """Probability that n episodes per arm decide by the strict rule: for the expected gap, or for equivalence."""
+        return self._power(n, critical_score)
 
-        The score falls with every success of the second arm, so the counts that decide are consecutive.
-        """
+    def normal_power(self, n: int) -> float:
+        """The same with the critical scores of a normal distribution, which many episodes have; faster to compute."""
+        return self._power(n, lambda arms, difference, level: NormalDist().inv_cdf(1 - level))
+
+    def _power(self, n: int, critical: Callable[[TwoArms, float, float], float]) -> float:
+        """The score falls with every success of the second arm, so the counts that decide are consecutive."""
         require_whole(n, "the number of episodes")
         require(n <= MAX_ENUMERATED, f"power is enumerated up to {MAX_ENUMERATED} episodes per arm", n)
         rates = self.discordant if self.paired else (self.oracle, self.learned)
         outcomes = (discordant_outcomes if self.paired else independent_outcomes)(n, max(rates), min(rates))
-        gap = outcomes.count_leading(lambda one, other: self._shows_gap(one, other, n))
+        arms = PairedArms(n) if self.paired else IndependentArms(n, n)
+
+        def count(holds: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+            return outcomes.count_leading(holds)
+
+        if self.agresti_caffo:
+            return outcomes.probability(
+                np.zeros_like(outcomes.first), count(lambda one, other: agresti_caffo(one, n, other, n).low > 0)
+            )
+        reached = critical(arms, 0.0, self.gap_level)
+        gap = count(lambda one, other: shows_gap(arms, one, other, self.gap_level, reached))
         if self.equivalence is None:
             return outcomes.probability(np.zeros_like(gap), gap)
-
-        def first_below(difference: float, z: float) -> np.ndarray:
-            return outcomes.count_leading(lambda one, other: self._score(one, other, n, difference) >= z)
-
-        near, gap_below = two_sided_z(0.90), first_below(0.0, -two_sided_z(0.95))
-        since, until = first_below(self.equivalence, -near), first_below(-self.equivalence, near)
+        margin = self.equivalence
+        near = critical(arms, -margin, EQUIVALENCE_LEVEL)
+        gap_below = count(lambda one, other: ~shows_gap(arms, other, one, self.gap_level, reached))
+        since = count(lambda one, other: arms.score(one, other, margin) > -near)
+        until = count(lambda one, other: arms.score(one, other, -margin) >= near)
         return outcomes.probability(np.maximum(since, gap), np.minimum(until, gap_below))
-
-    def _shows_gap(self, one: np.ndarray, other: np.ndarray, n: int) -> np.ndarray:
-        if self.agresti_caffo:
-            return agresti_caffo(one, n, other, n).low > 0
-        return self._score(one, other, n, 0.0) > two_sided_z(0.95)
-
-    def _score(self, one: np.ndarray, other: np.ndarray, n: int, difference: float) -> np.ndarray:
-        total = np.array(float(n))
-        if self.paired:
-            return paired_score(one, other, total, difference)
-        return score(one, total, other, total, difference)
 
 
 def can_correlate(oracle: float, learned: float, phi: float) -> bool:
@@ -138,15 +151,35 @@ def can_correlate(oracle: float, learned: float, phi: float) -> bool:
 
 
 def required_episodes(*designs: Design, power: float = 0.8) -> int | None:
-    """The smallest n per arm that decides with probability `power`; None where 20,000 are too few.
+    """An n per arm that decides with probability `power`, while n - 1 does not; None where 20,000 are too few.
 
-    Of several designs any may decide; their decisions exclude one another. Power rises like the teeth of a saw, so it
-    must also hold at the next teeth: every n is checked up to n = 400, and a few dozen beyond.
+    Of several designs any may decide; their decisions exclude one another. The search begins with normal scores and
+    ends with exact ones.
     """
     require_share(power, "power")
+    near = _search_normal(designs, power)
+    if near is None or near > MAX_EXACT:
+        return near
 
     def enough(n: int) -> bool:
         return sum(design.power(n) for design in designs) >= power
+
+    while not enough(near):
+        near += max(1, near // 100)
+    while near > 1 and enough(near - 1):
+        near -= 1
+    return near
+
+
+def _search_normal(designs: Sequence[Design], power: float) -> int | None:
+    """The smallest n by normal scores.
+
+    Power rises like the teeth of a saw, so it must also hold at the next teeth: every n is checked up to n = 400, and
+    a few dozen beyond.
+    """
+
+    def enough(n: int) -> bool:
+        return sum(design.normal_power(n) for design in designs) >= power
 
     low, high = 0, 1
     while not enough(high):

@@ -69,6 +69,11 @@ def log_wealth_at_zero(oracle_only: object, learned_only: object) -> np.ndarray:
     return (b + c) * np.log(2) + halves[b] + halves[c] - factorials[b + c]
 
 
+def anytime_p_value(oracle_only: int, learned_only: int) -> float:
+    """A p-value of a gap of 0 that is valid at any stopping time: 1 over the wealth of the bets against it."""
+    return float(np.exp(min(0.0, -float(log_wealth_at_zero(oracle_only, learned_only)))))
+
+
 def rules_out_margin(
     oracle_only: object, learned_only: object, pairs: int, *, delta: float, alpha: float
 ) -> np.ndarray:

@@ -78,12 +78,18 @@ def _shapes(environment: Any) -> str:
 
 
 def _finite(environment: Any) -> str:
-    """States and observations stay finite under random actions"""
-    states = _run_episodes(environment)
-    observations = environment.observe(states.reshape(-1, states.shape[-1]))
-    if np.isfinite(observations).all():
-        return ""
-    return "an observation became NaN or infinite; clip the state, or end the episode before it diverges"
+    """States, observations and quantities stay finite under random actions"""
+    states, values = _run_episodes(environment), _random_values(environment)
+    before, after = (part.reshape(-1, states.shape[-1]) for part in (states[:, :-1], states[:, 1:]))
+    quantities = environment.quantities(before, values.reshape(len(after), -1), after)
+    parts = {"the state": after, "an observation": environment.observe(after)}
+    parts |= {f"quantity '{name}'": numbers[:, None] for name, numbers in quantities.items()}
+    for name, numbers in parts.items():
+        for row in np.flatnonzero(~np.isfinite(numbers).all(axis=1)):
+            where = f"seed {SEEDS[row // STEPS]} at step {row % STEPS + 1}"
+            value = numbers[row][~np.isfinite(numbers[row])][0]
+            return f"{name} is {value} for {where}; such a step ends its episode with an error"
+    return ""
 
 
 def _deterministic(environment: Any) -> str:

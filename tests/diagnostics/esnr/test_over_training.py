@@ -198,13 +198,14 @@ def pairs(one, other) -> Pairs:
     return Pairs(np.arange(len(one), dtype=float), np.asarray(one, float), np.asarray(other, float))
 
 
-def test_correlations_are_means_over_runs_with_an_interval_from_three_on():
+def test_correlations_are_means_over_runs_with_an_interval_from_ten_on():
     rising, falling = pairs([1, 3, 2, 4], [1, 3, 2, 4]), pairs([1, 3, 2, 4], [4, 2, 3, 1])
     two = correlation([rising, falling])
     assert two.rho.value == 0 and two.rho.low is None
     assert [one.value for one in two.by_run] == pytest.approx([1, -1])
-    three = correlation([rising, rising, falling])
-    assert three.rho.value == pytest.approx(1 / 3) and three.rho.low < 0 < three.rho.high and three.rho.n == 3
+    nine, twelve = correlation([rising, rising, falling] * 3), correlation([rising, rising, falling] * 4)
+    assert nine.rho.value == pytest.approx(1 / 3) and nine.rho.low is None
+    assert twelve.rho.value == pytest.approx(1 / 3) and twelve.rho.low < 1 / 3 < twelve.rho.high and twelve.rho.n == 12
 
 
 def test_checkpoints_without_both_numbers_and_before_the_start_do_not_count():

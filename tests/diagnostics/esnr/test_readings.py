@@ -8,7 +8,7 @@ from wmel.diagnostics.esnr.diagnostic import EsnrDiagnostic
 from wmel.diagnostics.esnr.measure import passes_over_states
 from wmel.models.oracle import Oracle
 
-SMALL = {"states": 8, "episode_steps": 40, "samples": 6, "plan_horizon": 4, "population": 6, "elites": 2}
+SMALL = {"states": 12, "episode_steps": 40, "samples": 6, "plan_horizon": 4, "population": 6, "elites": 2}
 
 
 class Opposed(Oracle):

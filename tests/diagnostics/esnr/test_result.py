@@ -216,7 +216,7 @@ def test_a_difference_with_what_is_undefined_says_whose_fault_it_is():
 
 
 def test_per_rollout_the_estimate_and_both_ends_are_shared_out_over_the_population():
-    found = esnr((still, lambda z, a: -(a**2).sum(-1) + a[:, 0]), np.zeros((8, 1)), "cem", mean=np.zeros((1, 2)))
+    found = esnr((still, lambda z, a: -(a**2).sum(-1) + a[:, 0]), np.zeros((12, 1)), "cem", mean=np.zeros((1, 2)))
     each = found.settings.population
     for end in ("value", "low", "high"):
         assert getattr(found.esnr_per_rollout, end) == getattr(found.esnr, end) / each

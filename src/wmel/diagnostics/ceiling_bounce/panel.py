@@ -14,7 +14,8 @@ from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.sampling import MIN_SAMPLES
 from wmel.errors import BadInput, is_number, require, require_whole
 from wmel.machine import limit_blas_threads
-from wmel.stats.estimate import Estimate, mean_normal
+from wmel.stats.estimate import Estimate
+from wmel.stats.means import mean
 from wmel.stats.proportions import wilson
 from wmel.stats.ranks import spearman
 
@@ -119,7 +120,7 @@ class PanelReading:
     @cached_property
     def speed_of_ascent(self) -> Estimate:
         """AUC: the mean height over iterations, then over seeds."""
-        return mean_normal(self.heights[1:].mean(axis=0))
+        return mean(self.heights[1:].mean(axis=0))
 
     @cached_property
     def reached(self) -> Estimate:
