@@ -13,7 +13,8 @@ from wmel.experiments.build import ModelPaths
 from wmel.experiments.expand import study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.jobs import Block, run_block
-from wmel.experiments.spec import read_study
+from wmel.experiments.spec import parse_study
+from wmel.files import read_toml
 from wmel.schema import EpisodeTable
 
 EIGHT = """
@@ -81,7 +82,7 @@ def two_workers(folder: Path) -> bool:
 
 def fill(file: Path, store: FolderStore) -> int:
     """Every block of a study, the rows of one block written under the seeds of all others."""
-    study = study_of(read_study(file))
+    study = study_of(parse_study(*read_toml(file), file))
     cells, paths, episodes = study.cells, ModelPaths(store.models, study.folder), 0
     with store.locked():
         store.write_manifest(study, anytime=False)

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import wmel
-from tests.experiments.studies import LEARNED, written
+from tests.experiments.studies import LEARNED, read_study, written
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog
 from wmel.analysis.pooling import study_comparisons
@@ -17,7 +17,6 @@ from wmel.experiments.expand import study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
-from wmel.experiments.spec import read_study
 from wmel.machine import limit_threads
 from wmel.reports.envelopes import StudyRecord
 from wmel.reports.study_curves import study_curves

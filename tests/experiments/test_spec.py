@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.studies import LEARNED, MAZE, written
+from tests.experiments.studies import LEARNED, MAZE, read_study, written
 from wmel import catalog
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput, WmelError
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.check import check_cells
 from wmel.experiments.expand import study_of, trainings_of
-from wmel.experiments.spec import read_study
 from wmel.training.checkpoints import read_card, restore
 
 PAPER = sorted((Path(__file__).parents[2] / "studies" / "paper").glob("*.toml"))

@@ -9,8 +9,7 @@ import numpy as np
 
 from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate, mean_normal, percentile
-from wmel.stats.proportions import wilson
+from wmel.stats.estimate import Estimate, mean_normal, percentile, wilson
 
 
 def needs_criterion(metric: Metric) -> Metric:

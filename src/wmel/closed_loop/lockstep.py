@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from wmel.arrays import Array, copy_memory, join_rows, put_rows, take_rows, write_rows
-from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
+    DecisionSample,
     PolicyOutput,
     RewardBuffer,
     Rules,
