@@ -1,6 +1,7 @@
 """How many files of wmel a reader must open to follow a command: those in which a call happens after import.
 
-A lambda or a comprehension is a call like any other. For two fixed commands, each in a process of its own: a run in the maze, and a gap of a small MLP in the maze.
+A lambda or a comprehension is a call like any other. For two fixed commands, each in a process of its own: a run in
+the maze, and a gap of a small MLP in the maze.
 """
 
 import json

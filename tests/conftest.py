@@ -1,5 +1,6 @@
 """What several test files need: worlds, percepts and the command line as a user calls it."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import wmel
 from wmel import catalog
 from wmel.cli.main import main
 from wmel.contract.policy import Percept
@@ -59,7 +61,7 @@ class Done:
 
 @pytest.fixture(scope="session")
 def wmel_command():
-    """`wmel ...` in this process; in one of its own where the environment variables are others."""
+    """`wmel ...` in this process; in one of its own with the variables of another installation, `env`."""
     return lambda *arguments, **options: (_in_a_process if "env" in options else _in_here)(*arguments, **options)
 
 
@@ -69,9 +71,17 @@ def wmel_process():
     return _in_a_process
 
 
-def _in_a_process(*arguments: str, **options) -> Done:
+def process_environment(**variables: str) -> dict[str, str]:
+    """The environment variables of a process that imports this wmel and these tests."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(Path(wmel.__file__).parents[1]))), **variables}
+
+
+def _in_a_process(
+    *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None, **variables: str
+) -> Done:
     command = [sys.executable, "-m", "wmel", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    environment = process_environment(**variables) if env is None else env
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -11,8 +11,6 @@ from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
 
-pytestmark = pytest.mark.slow  # commands, each a process of its own
-
 ENV = "--env dmc:cartpole-swingup"
 SHORT = "--success reward>=0.6 --candidates 8"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.conftest import ROOT, process_environment
+
 KILLS = int(os.environ.get("WMEL_KILLS", "4"))
 MEASURED = ("generated_at", "seconds", "planning_latencies_ms", "latency")  # of the machine, not of the episodes
 LINES = {
@@ -31,10 +32,8 @@ RECORDS = {"cpg": "out/cpg.json", "esnr": "out/esnr.json", "sweep": "out/sweep.j
 
 def start(line: str, folder: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "wmel", *line.split()]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder, env=process_environment(), text=True, **streams)
 
 
 def without_measures(record):
