@@ -4,7 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -19,8 +20,10 @@ from wmel.cli.main import main
 from wmel.contract.policy import Percept
 
 ROOT = Path(__file__).parents[1]
+IS_FULL = bool(os.environ.get("WMEL_FULL"))  # set by `make test-full`: more examples, more kills
 settings.register_profile("wmel", deadline=None)  # no test is timed: the machine may be busy
-settings.load_profile("wmel")
+settings.register_profile("full", deadline=None, max_examples=1000)
+settings.load_profile("full" if IS_FULL else "wmel")
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +104,21 @@ def _in_here(*arguments: str, cwd: Path | None = None) -> Done:
                     del sys.modules[name]
     code = ended.value.code
     return Done(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def quick_toy():
+    """Within it, the ceiling bounce is measured from few launches per angle, in place of thousands."""
+
+    @contextmanager
+    def quick() -> Iterator[None]:
+        from wmel.diagnostics.ceiling_bounce.panel import Estimator
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Estimator, "samples", 64)
+            yield
+
+    return quick
 
 
 @pytest.fixture(scope="session")

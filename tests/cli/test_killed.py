@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, process_environment
+from tests.conftest import IS_FULL, ROOT, process_environment
 
-KILLS = int(os.environ.get("WMEL_KILLS", "4"))
+KILLS = int(os.environ.get("WMEL_KILLS", "40" if IS_FULL else "4"))
 MEASURED = ("generated_at", "seconds", "planning_latencies_ms", "latency")  # of the machine, not of the episodes
 LINES = {
     "cpg": "cpg --env maze_toy --model tests.experiments.still:dynamics --plan-horizon 20 --candidates 100 "
@@ -51,6 +51,7 @@ def ended(process: subprocess.Popen) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("verb", LINES)
 def test_killed_at_random_moments_it_ends_with_the_same_table(verb, tmp_path):
     record = RECORDS.get(verb.split()[0]) if "file" not in verb else "out.json"
