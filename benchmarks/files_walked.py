@@ -55,17 +55,17 @@ def walk(arguments: list[str], model: Path) -> list[str]:
 def main() -> int:
     holds = True
     with tempfile.TemporaryDirectory() as folder:
-        for name, files in walk_all(Path(folder)).items():
+        walk(TRAIN, model := Path(folder) / "mlp")
+        for name, files in walk_all(model).items():
             if "--list" in sys.argv:
                 print("\n".join(files))
             holds &= verdict(f"files walked by `{name}`", len(files), at_most=COMMANDS[name][1])
     return 0 if holds else 1
 
 
-def walk_all(folder: Path) -> dict[str, list[str]]:
+def walk_all(model: Path) -> dict[str, list[str]]:
     """The files of each command."""
-    walk(TRAIN, folder / "mlp")
-    return {name: walk(arguments, folder / "mlp") for name, (arguments, _) in COMMANDS.items()}
+    return {name: walk(arguments, model) for name, (arguments, _) in COMMANDS.items()}
 
 
 if __name__ == "__main__":

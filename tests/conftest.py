@@ -107,6 +107,27 @@ def _in_here(*arguments: str, cwd: Path | None = None) -> Done:
 
 
 @pytest.fixture(scope="session")
+def maze_training(tmp_path_factory):
+    """The result of training a small MLP of the maze; its folder is not written to."""
+    return wmel.train("mlp", "maze_toy", output=tmp_path_factory.mktemp("maze") / "net", epochs=2, quiet=True)
+
+
+@pytest.fixture(scope="session")
+def swingup_mlp(tmp_path_factory):
+    """The checkpoint of a small MLP of cartpole swing-up; it is not written to."""
+    how = {"transitions": 60, "episode_steps": 20, "epochs": 1, "quiet": True}
+    return wmel.train("mlp", "dmc:cartpole-swingup", output=tmp_path_factory.mktemp("swingup") / "mlp", **how).folder
+
+
+@pytest.fixture(scope="session")
+def swingup_tdmpc2(tmp_path_factory):
+    """The checkpoint of an untrained TD-MPC2 of cartpole swing-up; it is not written to."""
+    from tests.models.tdmpc2.untrained import untrained_checkpoint
+
+    return untrained_checkpoint(tmp_path_factory.mktemp("swingup") / "td", catalog.environment("dmc:cartpole-swingup"))
+
+
+@pytest.fixture(scope="session")
 def quick_toy():
     """Within it, the ceiling bounce is measured from few launches per angle, in place of thousands."""
 
