@@ -7,10 +7,10 @@ import numpy as np
 
 from reference_intervals import bonett_price, newcombe, newcombe_paired
 from wmel.analysis.verdict import DELTA, RHO, STRICT_LABELS, TAU, Label, strict_branches
-from wmel.stats.estimate import Bounds
+from wmel.stats.estimate import Bounds, wilson_bounds
 from wmel.stats.paired import PairedCounts, tango
 from wmel.stats.power import binomial_table, discordant_outcomes
-from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen, wilson_bounds
+from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen
 
 HUNDREDTHS = np.arange(101)
 RATES = HUNDREDTHS / 100

@@ -1,6 +1,7 @@
 """How many files of wmel a reader must open to follow a command: those in which a call happens after import.
 
-For two fixed commands, each in a process of its own: a run in the maze, and a gap of a small MLP in the maze.
+A lambda or a comprehension is a call like any other. For two fixed commands, each in a process of its own: a run in
+the maze, and a gap of a small MLP in the maze.
 """
 
 import json
@@ -17,13 +18,13 @@ COMMANDS = {
 }
 TRAIN = ["train", "mlp", "--env", "maze_toy", "--epochs", "2", "--output", "{model}", "--quiet"]
 WATCH = """
-import json, sys
+import json, sys, threading
 from pathlib import Path
 import wmel
 root, files = str(Path(wmel.__file__).parent), set()
 def walked(frame, event, argument):
     code = frame.f_code
-    if event == "call" and code.co_name not in ("<module>", "<lambda>") and code.co_filename.startswith(root):
+    if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(root):
         caller = frame.f_back
         while caller is not None and "importlib" not in caller.f_code.co_filename:
             caller = caller.f_back
@@ -31,6 +32,7 @@ def walked(frame, event, argument):
             files.add(code.co_filename)
 sys.argv = ["wmel", *json.loads(sys.argv[1])]
 from wmel.cli.main import main
+threading.setprofile(walked)
 sys.setprofile(walked)
 try:
     main()
@@ -53,14 +55,17 @@ def walk(arguments: list[str], model: Path) -> list[str]:
 def main() -> int:
     holds = True
     with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "mlp"
-        walk(TRAIN, model)
-        for name, (arguments, most) in COMMANDS.items():
-            files = walk(arguments, model)
+        walk(TRAIN, model := Path(folder) / "mlp")
+        for name, files in walk_all(model).items():
             if "--list" in sys.argv:
                 print("\n".join(files))
-            holds &= verdict(f"files walked by `{name}`", len(files), at_most=most)
+            holds &= verdict(f"files walked by `{name}`", len(files), at_most=COMMANDS[name][1])
     return 0 if holds else 1
+
+
+def walk_all(model: Path) -> dict[str, list[str]]:
+    """The files of each command."""
+    return {name: walk(arguments, model) for name, (arguments, _) in COMMANDS.items()}
 
 
 if __name__ == "__main__":

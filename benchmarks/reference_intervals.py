@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from wmel.stats.estimate import Bounds, check_counts, two_sided_z
+from wmel.stats.estimate import Bounds, check_counts, two_sided_z, wilson_bounds
 from wmel.stats.paired import PairedCounts
-from wmel.stats.proportions import wilson_bounds
 
 
 def newcombe(s_o: object, n_o: object, s_l: object, n_l: object, *, confidence: float = 0.95) -> Bounds:

@@ -1,9 +1,11 @@
 """What several test files need: worlds, percepts and the command line as a user calls it."""
 
+import os
 import shutil
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -12,13 +14,16 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import wmel
 from wmel import catalog
 from wmel.cli.main import main
 from wmel.contract.policy import Percept
 
 ROOT = Path(__file__).parents[1]
+IS_FULL = bool(os.environ.get("WMEL_FULL"))  # set by `make test-full`: more examples, more kills
 settings.register_profile("wmel", deadline=None)  # no test is timed: the machine may be busy
-settings.load_profile("wmel")
+settings.register_profile("full", deadline=None, max_examples=1000)
+settings.load_profile("full" if IS_FULL else "wmel")
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +64,7 @@ class Done:
 
 @pytest.fixture(scope="session")
 def wmel_command():
-    """`wmel ...` in this process; in one of its own where the environment variables are others."""
+    """`wmel ...` in this process; in one of its own with the variables of another installation, `env`."""
     return lambda *arguments, **options: (_in_a_process if "env" in options else _in_here)(*arguments, **options)
 
 
@@ -69,9 +74,17 @@ def wmel_process():
     return _in_a_process
 
 
-def _in_a_process(*arguments: str, **options) -> Done:
+def process_environment(**variables: str) -> dict[str, str]:
+    """The environment variables of a process that imports this wmel and these tests."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(Path(wmel.__file__).parents[1]))), **variables}
+
+
+def _in_a_process(
+    *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None, **variables: str
+) -> Done:
     command = [sys.executable, "-m", "wmel", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    environment = process_environment(**variables) if env is None else env
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
@@ -91,6 +104,42 @@ def _in_here(*arguments: str, cwd: Path | None = None) -> Done:
                     del sys.modules[name]
     code = ended.value.code
     return Done(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def maze_training(tmp_path_factory):
+    """The result of training a small MLP of the maze; its folder is not written to."""
+    return wmel.train("mlp", "maze_toy", output=tmp_path_factory.mktemp("maze") / "net", epochs=2, quiet=True)
+
+
+@pytest.fixture(scope="session")
+def swingup_mlp(tmp_path_factory):
+    """The checkpoint of a small MLP of cartpole swing-up; it is not written to."""
+    how = {"transitions": 60, "episode_steps": 20, "epochs": 1, "quiet": True}
+    return wmel.train("mlp", "dmc:cartpole-swingup", output=tmp_path_factory.mktemp("swingup") / "mlp", **how).folder
+
+
+@pytest.fixture(scope="session")
+def swingup_tdmpc2(tmp_path_factory):
+    """The checkpoint of an untrained TD-MPC2 of cartpole swing-up; it is not written to."""
+    from tests.models.tdmpc2.untrained import untrained_checkpoint
+
+    return untrained_checkpoint(tmp_path_factory.mktemp("swingup") / "td", catalog.environment("dmc:cartpole-swingup"))
+
+
+@pytest.fixture(scope="session")
+def quick_toy():
+    """Within it, the ceiling bounce is measured from few launches per angle, in place of thousands."""
+
+    @contextmanager
+    def quick() -> Iterator[None]:
+        from wmel.diagnostics.ceiling_bounce.panel import Estimator
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Estimator, "samples", 64)
+            yield
+
+    return quick
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
-from wmel.errors import BadInput, UnknownPart, suggest_name, with_article
-from wmel.kinds import kind_of, refuse_definition
+from wmel.errors import BadInput, UnknownPart, refuse_definition, suggest_name, with_article
+from wmel.kinds import kind_of
 from wmel.parts import Part, Registry, import_object, name_and_settings
 from wmel.perturbation_text import build_perturbation, perturbation_as_data
 from wmel.settings import builds_part, has_parameter

@@ -166,6 +166,15 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
+def refuse_definition(kind: str, part: Any) -> None:
+    """Raises BadInput for a class or function given in place of the part that it builds."""
+    if isinstance(part, type):
+        raise BadInput(f"{part.__name__} is a class, not {with_article(kind)}: pass an instance of it")
+    if inspect.isfunction(part):
+        called = f"{part.__module__}:{part.__qualname__}"
+        raise BadInput(f"{part.__name__} is a function, not {with_article(kind)}: pass what it returns, or '{called}'")
+
+
 def is_user_code(file: str | None) -> bool:
     """Whether a file is the user's own: not part of wmel, Python or an installed package."""
     return file is not None and not file.startswith(LIBRARY_PATHS)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from wmel.errors import BadInput, locate_code, with_article
+from wmel.errors import BadInput, locate_code, refuse_definition, with_article
 
 METHODS: Mapping[str, tuple[str, ...]] = {  # all of its Protocol; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
@@ -46,15 +46,6 @@ def check_methods(kind: str, part: Any) -> None:
     if missing:
         expected = f"a name, {{name, **settings}} or an object with {', '.join(missing)}"
         raise BadInput(f"{part!r:.80} is not {with_article(kind)}: pass {expected}")
-
-
-def refuse_definition(kind: str, part: Any) -> None:
-    """Raises BadInput for a class or function given in place of the part that it builds."""
-    if isinstance(part, type):
-        raise BadInput(f"{part.__name__} is a class, not {with_article(kind)}: pass an instance of it")
-    if inspect.isfunction(part):
-        called = f"{part.__module__}:{part.__qualname__}"
-        raise BadInput(f"{part.__name__} is a function, not {with_article(kind)}: pass what it returns, or '{called}'")
 
 
 def check_built_part(kind: str, name: str, part: Any, make: Any) -> None:

@@ -1,6 +1,8 @@
 """One small result of every verb, for the tests of results."""
 
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import wmel
@@ -24,7 +26,7 @@ def still(state, action):
     return state
 
 
-def make_every_result(folder: Path) -> dict[str, Result]:
+def make_every_result(folder: Path, quick_toy: Callable[[], AbstractContextManager[None]]) -> dict[str, Result]:
     """By verb; those that write have their own folder, called as the verb."""
     brief = {"episodes": 4, "quiet": True}
     run = folder / "trained" / "seed0"
@@ -33,12 +35,14 @@ def make_every_result(folder: Path) -> dict[str, Result]:
         shutil.copytree(first, run / "checkpoints" / f"{updates:07d}")
     beside = folder / "beside.csv"
     beside.write_text("run,updates,return\nseed0,1,1\nseed0,4,\nseed0,16,3\n")
+    with quick_toy():
+        toy = wmel.esnr_toy(output=folder / "esnr_toy", seeds=4, speeds=[5.0, 6.0], quiet=True)
     made = {
         "run": wmel.run("maze_toy", "cem", output=folder / "run", **brief),
         "sweep": wmel.sweep("maze_toy", "cem", plan_horizons=[3, 5], output=folder / "sweep", **brief),
         "cpg": wmel.cpg("maze_toy", {"mine": f"{__name__}:still"}, output=folder / "cpg", **brief),
         "esnr": wmel.esnr(WORLD, [str(first)], output=folder / "esnr", **READING),
-        "esnr_toy": wmel.esnr_toy(output=folder / "esnr_toy", seeds=4, speeds=[5.0, 6.0], quiet=True),
+        "esnr_toy": toy,
         "esnr_over_training": wmel.esnr_over_training(
             [run], WORLD, output=folder / "esnr_over_training", beside=beside, **READING
         ),

@@ -20,11 +20,6 @@ class Network:
         return latents
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return wmel.train("mlp", "maze_toy", output=tmp_path_factory.mktemp("m") / "net", epochs=2, quiet=True)
-
-
 def test_an_oracle_given_as_a_model_is_the_oracle_arm():
     maze = wmel.environment("maze_toy")
     named = wmel.run("maze_toy", "cem", model="oracle", **TINY)
@@ -36,11 +31,11 @@ def test_an_oracle_given_as_a_model_is_the_oracle_arm():
         wmel.run("maze_toy", "cem", model=wmel.Oracle(wmel.environment("two_room_toy")), **TINY)
 
 
-def test_a_training_is_a_model(trained):
-    folder = str(trained.folder)
-    for model in (trained, wmel.load(folder), {"net": folder}, {"net": trained}):
+def test_a_training_is_a_model(maze_training):
+    folder = str(maze_training.folder)
+    for model in (maze_training, wmel.load(folder), {"net": folder}, {"net": maze_training}):
         assert wmel.run("maze_toy", "cem", model=model, **TINY).episodes["arm"].unique().to_list() == ["net"]
-    assert list(wmel.cpg("maze_toy", trained, **TINY).gaps) == ["net"]
+    assert list(wmel.cpg("maze_toy", maze_training, **TINY).gaps) == ["net"]
     assert wmel.sweep("maze_toy", "cem", plan_horizons=[3], model={"q": folder}, **TINY).episodes["arm"][0] == "q"
     with pytest.raises(BadInput, match="got 2"):
         wmel.run("maze_toy", "cem", model={"a": folder, "b": folder}, **TINY)
@@ -92,15 +87,15 @@ def test_a_trainer_that_is_no_recipe_is_refused(models, offending):
         wmel.cpg("maze_toy", models, **TINY)
 
 
-def test_a_record_knows_the_name_of_its_model(trained, tmp_path):
-    wmel.run("maze_toy", "cem", model={"q": trained}, output=tmp_path / "run.json", **TINY)
+def test_a_record_knows_the_name_of_its_model(maze_training, tmp_path):
+    wmel.run("maze_toy", "cem", model={"q": maze_training}, output=tmp_path / "run.json", **TINY)
     assert wmel.load(tmp_path / "run.json").episodes["arm"].unique().to_list() == ["q"]
 
 
-def test_a_checkpoint_and_a_part_with_settings_are_checked(trained):
-    found = wmel.check(trained.folder)
+def test_a_checkpoint_and_a_part_with_settings_are_checked(maze_training):
+    found = wmel.check(maze_training.folder)
     assert (found.record.name, found.record.part, found.exit_code) == ("net", "model", 0)
-    assert wmel.check(str(trained.folder), environment="maze_toy").rows == found.rows
+    assert wmel.check(str(maze_training.folder), environment="maze_toy").rows == found.rows
     with_settings = wmel.check({"name": "cem", "elites": 3})
     assert with_settings.record.part == "planner" and "elites" in with_settings.record.name
     with pytest.raises(BadInput, match="elites"):

@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(folder):
-    return make_every_result(folder)
+def made(folder, quick_toy):
+    return make_every_result(folder, quick_toy)
 
 
 def assert_same(one, other):
@@ -286,9 +286,10 @@ def test_the_folder_of_any_verb_is_shown(verb, made, folder):
     assert str(wmel.show(folder / verb)) == str(wmel.load(folder / verb))
 
 
-def test_the_ceiling_bounce_needs_no_folder_and_its_numbers_stay_numbers(tmp_path, monkeypatch):
+def test_the_ceiling_bounce_needs_no_folder_and_its_numbers_stay_numbers(tmp_path, monkeypatch, quick_toy):
     monkeypatch.chdir(tmp_path)
-    made = wmel.esnr_toy(speeds=[5], seeds=3, quiet=True)
+    with quick_toy():
+        made = wmel.esnr_toy(speeds=[5], seeds=3, quiet=True)
     assert not list(tmp_path.iterdir()) and made.files == {}
     assert wmel.load(made.save(tmp_path / "toy")).table.equals(made.table)
 

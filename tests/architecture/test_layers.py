@@ -193,6 +193,37 @@ def test_no_two_classes_have_one_name():
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
+ENTRY_POINTS = {  # modules that nothing in src imports
+    "glossary.pages": "make glossary",
+    "stats.exact": "the verdicts, in a change that is under way",
+}
+
+
+def named_modules(path: Path) -> set[str]:
+    """The modules that a file imports, or names in text as `planners.cem:CEM`."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value.partition(":")[0])
+    return {name.removeprefix("wmel.") for name in found}
+
+
+def test_every_module_is_used_by_another():
+    paths = [path for path in FILES if path.stem not in ("__init__", "__main__")]
+    modules = {name_of(path).removesuffix(".py").replace("/", "."): path for path in paths}
+    used = {path: named_modules(path) for path in FILES}
+    unused = []
+    for module, path in modules.items():
+        names = {module, module.rpartition(".")[2]} if package_of(path) == "reports" else {module}  # `figures:outcomes`
+        if not any(names & found for other, found in used.items() if other != path):
+            unused.append(module)
+    assert sorted(unused) == sorted(ENTRY_POINTS)
+
+
 def test_success_is_judged_in_one_place_and_parts_are_never_stored_as_repr():
     """What the redesign took out stays out."""
     judges = [name_of(path) for path in FILES if "def is_met(" in path.read_text()]

@@ -23,7 +23,7 @@ def test_a_part_in_the_current_folder_is_found(wmel_command, tmp_path):
         ("nothing", "no part named 'nothing'"),
         ("no_such_module:x", "cannot import 'no_such_module:x'"),
         ("wmel.catalog:nothing", "module 'wmel.catalog' has no 'nothing'"),
-        ("wmel.closed_loop.latency:THREADS", "is none of environment"),
+        ("wmel.closed_loop.run:THREADS", "is none of environment"),
     ],
 )
 def test_what_cannot_be_checked_is_one_clear_line(wmel_command, name, words):

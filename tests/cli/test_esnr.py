@@ -1,6 +1,7 @@
 """`wmel esnr` as a user calls it."""
 
 import json
+import shutil
 
 import pytest
 
@@ -11,11 +12,8 @@ QUICK += ["--population", "6", "--elites", "2"]
 
 
 @pytest.fixture(scope="module")
-def model(wmel_command, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "small"
-    done = wmel_command(*f"train mlp --env dmc:cartpole-swingup --transitions 300 --epochs 5 --output {folder}".split())
-    assert done.returncode == 0, done.stderr
-    return folder
+def model(swingup_mlp, tmp_path_factory):
+    return shutil.copytree(swingup_mlp, tmp_path_factory.mktemp("models") / "small")
 
 
 def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_command, model, tmp_path):

@@ -6,8 +6,6 @@ import shutil
 import pytest
 
 import wmel
-from tests.models.tdmpc2.untrained import untrained_checkpoint
-from wmel import catalog
 from wmel.training.checkpoints import read_checkpoint, write_checkpoint
 
 WORLD = "dmc:cartpole-swingup"
@@ -17,12 +15,11 @@ UPDATES = (1, 4, 16, 64, 256)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(swingup_tdmpc2, tmp_path_factory):
     """A training that never learned anything: its weights are the same at every checkpoint."""
     folder = tmp_path_factory.mktemp("runs") / "seed0"
-    first = untrained_checkpoint(folder / "checkpoints" / "0000001", catalog.environment(WORLD))
-    for updates in UPDATES[1:]:
-        shutil.copytree(first, folder / "checkpoints" / f"{updates:07d}")
+    for updates in UPDATES:
+        shutil.copytree(swingup_tdmpc2, folder / "checkpoints" / f"{updates:07d}")
     (folder / "checkpoints" / "0001024").mkdir()  # being written: not whole
     return folder
 

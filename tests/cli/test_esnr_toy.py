@@ -1,4 +1,3 @@
-import subprocess
 import sys
 
 import pytest
@@ -7,9 +6,9 @@ pytest.importorskip("torch", reason="install wmel[learned]")
 pytest.importorskip("plotly", reason="install wmel[report]")
 
 
-@pytest.mark.slow
-def test_the_toy_writes_its_page_and_its_table_and_prints_the_same(wmel_command, tmp_path):
-    done = wmel_command("esnr", "toy", "--output", str(tmp_path / "new"), "--speeds", "6", "--seeds", "8")
+def test_the_toy_writes_its_page_and_its_table_and_prints_the_same(wmel_command, quick_toy, tmp_path):
+    with quick_toy():
+        done = wmel_command("esnr", "toy", "--output", str(tmp_path / "new"), "--speeds", "6", "--seeds", "8")
     assert done.returncode == 0, done.stderr
     page, markdown = (tmp_path / "new" / name for name in ("toy.html", "toy.md"))
     assert done.stdout.splitlines()[-2:] == [f"page: {page}", f"markdown: {markdown}"]
@@ -19,9 +18,9 @@ def test_the_toy_writes_its_page_and_its_table_and_prints_the_same(wmel_command,
         assert claim in text and "in 0% of the seeds" in text
 
 
-@pytest.mark.slow
-def test_quiet_prints_nothing(wmel_command, tmp_path):
-    done = wmel_command("esnr", "toy", "--output", str(tmp_path), "--speeds", "4.5", "--seeds", "1", "--quiet")
+def test_quiet_prints_nothing(wmel_command, quick_toy, tmp_path):
+    with quick_toy():
+        done = wmel_command("esnr", "toy", "--output", str(tmp_path), "--speeds", "4.5", "--seeds", "1", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["toy.html", "toy.json", "toy.md"]
 
@@ -45,11 +44,17 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, lin
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize(("package", "extra"), [("torch", "learned"), ("plotly", "report")])
-def test_without_an_extra_the_one_to_install_is_named_before_any_work(tmp_path, package, extra):
-    code = f"import sys; sys.modules[{package!r}] = None; from wmel.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "esnr", "toy", "--output", str(tmp_path / "new")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+PANEL, FIGURES = "wmel.diagnostics.ceiling_bounce.panel", "wmel.reports.toy_figures"
+
+
+@pytest.mark.parametrize(("package", "extra", "module"), [("torch", "learned", PANEL), ("plotly", "report", FIGURES)])
+def test_without_an_extra_the_one_to_install_is_named_before_any_work(
+    wmel_command, tmp_path, monkeypatch, package, extra, module
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    for name in (module, "wmel.diagnostics.ceiling_bounce.problem"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    done = wmel_command("esnr", "toy", "--output", str(tmp_path / "new"))
     assert done.returncode == 2 and f"needs {package}: install wmel[{extra}]" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

@@ -1,28 +1,24 @@
 """How a checkpoint imagines, as the commands that take one are told."""
 
 import json
+import shutil
 
 import pytest
 
-import wmel
-from tests.models.tdmpc2.untrained import untrained_checkpoint
-from wmel import catalog
 from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
-
-pytestmark = pytest.mark.slow  # commands, each a process of its own
 
 ENV = "--env dmc:cartpole-swingup"
 SHORT = "--success reward>=0.6 --candidates 8"
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
+def models(swingup_tdmpc2, swingup_mlp, tmp_path_factory):
     """A folder with a tdmpc2 and an mlp of the same world."""
-    folder, world = tmp_path_factory.mktemp("models"), catalog.environment("dmc:cartpole-swingup")
-    untrained_checkpoint(folder / "td", world)
-    wmel.train("mlp", world, output=folder / "mlp", transitions=60, episode_steps=20, epochs=1, quiet=True)
+    folder = tmp_path_factory.mktemp("models")
+    for checkpoint in (swingup_tdmpc2, swingup_mlp):
+        shutil.copytree(checkpoint, folder / checkpoint.name)
     return folder
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-KILLS = int(os.environ.get("WMEL_KILLS", "4"))
+from tests.conftest import IS_FULL, ROOT, process_environment
+
+KILLS = int(os.environ.get("WMEL_KILLS", "40" if IS_FULL else "4"))
 MEASURED = ("generated_at", "seconds", "planning_latencies_ms", "latency")  # of the machine, not of the episodes
 LINES = {
     "cpg": "cpg --env maze_toy --model tests.experiments.still:dynamics --plan-horizon 20 --candidates 100 "
@@ -31,10 +32,8 @@ RECORDS = {"cpg": "out/cpg.json", "esnr": "out/esnr.json", "sweep": "out/sweep.j
 
 def start(line: str, folder: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "wmel", *line.split()]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder, env=process_environment(), text=True, **streams)
 
 
 def without_measures(record):
@@ -52,6 +51,7 @@ def ended(process: subprocess.Popen) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("verb", LINES)
 def test_killed_at_random_moments_it_ends_with_the_same_table(verb, tmp_path):
     record = RECORDS.get(verb.split()[0]) if "file" not in verb else "out.json"

@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -59,6 +58,6 @@ def test_an_interruption_is_said_in_one_line(tmp_path):
     assert process.returncode == 130
 
 
-def test_no_color_means_no_escape_codes(wmel_command):
-    done = wmel_command("run", "--episodes", "2", env={**os.environ, "NO_COLOR": "1", "FORCE_COLOR": ""})
+def test_no_color_means_no_escape_codes(wmel_process):
+    done = wmel_process("run", "--episodes", "2", NO_COLOR="1", FORCE_COLOR="")
     assert "\x1b" not in done.stdout + done.stderr

@@ -1,11 +1,12 @@
 import json
-import os
 import subprocess
 import sys
 from ctypes.util import find_library
 
 import numpy as np
 import pytest
+
+from tests.conftest import process_environment
 
 
 def test_the_command_of_the_published_repository_works_word_for_word(wmel_command, tmp_path):
@@ -221,20 +222,21 @@ def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_com
     assert shown.returncode == 0 and "no criterion given" in shown.stdout
 
 
-def test_the_task_that_needs_graphics_says_so(wmel_command, tmp_path):
-    without = {name: value for name, value in os.environ.items() if name not in ("MUJOCO_GL", "DISPLAY")}
+def test_the_task_that_needs_graphics_says_so(wmel_process, tmp_path, monkeypatch):
+    for name in ("MUJOCO_GL", "DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
     line = ("run", "--env", "dmc:quadruped-escape", "--policy", "random")
-    done = wmel_command(*line, cwd=tmp_path, env=without)
+    done = wmel_process(*line, cwd=tmp_path)
     assert done.returncode == 2 and "requires OpenGL" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("backend", "task"), [("osmesa", "quadruped-escape"), ("bogus", "cartpole-balance")])
-def test_graphics_that_are_asked_for_and_missing_are_said_in_one_line(wmel_command, tmp_path, backend, task):
+def test_graphics_that_are_asked_for_and_missing_are_said_in_one_line(wmel_process, tmp_path, backend, task):
     if backend == "osmesa" and find_library("OSMesa"):
         pytest.skip("OSMesa is installed here")
     line = ("run", "--env", f"dmc:{task}", "--policy", "random", "--episodes", "1", "--horizon", "2")
-    done = wmel_command(*line, cwd=tmp_path, env={**os.environ, "MUJOCO_GL": backend})
+    done = wmel_process(*line, cwd=tmp_path, MUJOCO_GL=backend)
     assert done.returncode == 2 and done.stderr.startswith("wmel: ")
     assert len(done.stderr.splitlines()) == 1
 
@@ -246,7 +248,7 @@ def test_the_task_that_draws_equals_dm_control_where_it_can_draw(tmp_path):
         "import tests.environments.dmc.test_equal_to_dm_control as t\n"
         "t.test_states_bit_for_bit_and_what_is_seen_to_1e_10('quadruped-escape', 3)\n"
     )
-    drawn = {**os.environ, "MUJOCO_GL": "egl"}
+    drawn = process_environment(MUJOCO_GL="egl")
     able = "from dm_control import _render; _render.Renderer(max_width=64, max_height=64).free()"
     if subprocess.run([sys.executable, "-c", able], env=drawn, capture_output=True, timeout=120).returncode:
         pytest.skip("EGL cannot be loaded here")

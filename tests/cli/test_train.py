@@ -1,11 +1,9 @@
 """`wmel train latent-mlp` and `wmel train tdmpc2`, and commands that take what they make; test_cpg.py has the mlp."""
 
 import json
-import os
 
 import pytest
-
-from tests.conftest import ROOT
+import torch
 
 
 @pytest.fixture(scope="module")
@@ -65,24 +63,24 @@ TINY = "--envs 50 --decoder-steps 10 --output td"  # 50 steps of all 50 are what
 
 @pytest.fixture(scope="module")
 def own_worlds(tmp_path_factory):
-    """A folder with environments of its own, and how commands find ours in it."""
+    """A folder with environments of its own."""
     folder = tmp_path_factory.mktemp("worlds")
     (folder / "worlds.py").write_text(WORLDS)
-    return {"cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    return folder
 
 
 @pytest.mark.slow
 def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
-    done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), **own_worlds)
+    done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), cwd=own_worlds)
     assert done.returncode == 0, done.stderr
     assert "2600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
     assert "return of its policy: " in done.stdout and "4 updates (" in done.stderr
-    card = json.loads((own_worlds["cwd"] / "td" / "card.json").read_text())
+    card = json.loads((own_worlds / "td" / "card.json").read_text())
     assert card["fit"]["updates_taken"] == 4 and card["fit"]["decoder_steps"] == 10
     line = "run --env worlds:short --policy native --model ./td --episodes 1 --horizon 2 --success reward>=0.6"
-    done = wmel_command(*line.split(), "--output", "run.json", **own_worlds)
+    done = wmel_command(*line.split(), "--output", "run.json", cwd=own_worlds)
     assert done.returncode == 0, done.stderr
-    said = json.loads((own_worlds["cwd"] / "run.json").read_text())["metadata"]
+    said = json.loads((own_worlds / "run.json").read_text())["metadata"]
     assert said["model"] == "tdmpc2" and said["planner"]["name"] == "latent-mppi" and len(said["weights"]) == 64
 
 
@@ -97,15 +95,15 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     ],
 )
 def test_a_tdmpc2_that_cannot_be_is_refused(wmel_command, own_worlds, line, words):
-    done = wmel_command("train", "tdmpc2", *line.split(), "--output", "no", "--quiet", **own_worlds)
+    done = wmel_command("train", "tdmpc2", *line.split(), "--output", "no", "--quiet", cwd=own_worlds)
     assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
-    assert not (own_worlds["cwd"] / "no").exists()
+    assert not (own_worlds / "no").exists()
 
 
-def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds):
-    hidden = {**own_worlds, "env": {**own_worlds["env"], "CUDA_VISIBLE_DEVICES": ""}}
+def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     line = "train tdmpc2 --env worlds:short --device cuda --output no --quiet"
-    done = wmel_command(*line.split(), **hidden)
+    done = wmel_command(*line.split(), cwd=own_worlds)
     assert done.returncode == 2 and done.stderr == "wmel: device cuda is not available: torch finds 0 CUDA devices\n"
 
 
@@ -113,15 +111,15 @@ def test_a_gpu_that_is_not_here_is_refused(wmel_command, own_worlds):
 def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command, own_worlds):
     """Ten rounds of seeding, one that is rated, and then rewards that are no numbers."""
     line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"
-    done = wmel_command(*line.split(), **own_worlds)
+    done = wmel_command(*line.split(), cwd=own_worlds)
     assert done.returncode == 2 and done.stderr.startswith("wmel: a loss or a reward became NaN or infinite by update ")
     assert done.stderr.endswith("; the best weights before that were written to td2\n") and done.stderr.count("\n") == 1
-    card = json.loads((own_worlds["cwd"] / "td2" / "card.json").read_text())
-    assert card["fit"]["diverged"] in done.stderr and (own_worlds["cwd"] / "td2" / "weights.safetensors").exists()
+    card = json.loads((own_worlds / "td2" / "card.json").read_text())
+    assert card["fit"]["diverged"] in done.stderr and (own_worlds / "td2" / "weights.safetensors").exists()
 
 
 @pytest.mark.parametrize("option", ["--updates 5", "--decoder-steps 5"])
 def test_what_only_a_tdmpc2_has_is_refused_for_others(wmel_command, own_worlds, option):
-    done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", **own_worlds)
+    done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", cwd=own_worlds)
     setting = option.split()[0].lstrip("-").replace("-", "_")
     assert done.returncode == 2 and done.stderr.startswith(f"wmel: trainer 'mlp' has no setting '{setting}'")

@@ -1,7 +1,6 @@
 """`wmel train tdmpc2` with what it keeps: killed, interrupted and going on; and training on stored episodes."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 import torch
 
 from tests.cli.test_cpg import heeding_interrupts
-from tests.conftest import ROOT
+from tests.conftest import process_environment
 from tests.training.tdmpc2.point import Point
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import restore
@@ -56,18 +55,18 @@ def line(updates: int, output: str, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """A folder with environments of its own, and how commands find ours in it."""
+    """A folder with environments of its own."""
     folder = tmp_path_factory.mktemp("points")
     (folder / "points.py").write_text(POINTS)
-    return {"cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    return folder
 
 
 @pytest.fixture(scope="module")
 def kept(wmel_command, here):
     """The folder of a training that was never disturbed, and what was said of it."""
-    done = wmel_command(*line(30, "kept"), **here)
+    done = wmel_command(*line(30, "kept"), cwd=here)
     assert done.returncode == 0, done.stderr
-    return here["cwd"] / "kept", done
+    return here / "kept", done
 
 
 def test_a_training_keeps_its_episodes_and_checkpoints(kept):
@@ -78,10 +77,10 @@ def test_a_training_keeps_its_episodes_and_checkpoints(kept):
     assert "4000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
 
 
-def killed(command: list[str], here, stream: str, word: str) -> str:
+def killed(command: list[str], here, stream: str, word: str, **variables: str) -> str:
     """What a process printed until it said a word, and was killed."""
-    said = ""
-    with subprocess.Popen(command, text=True, **{stream: subprocess.PIPE}, **here) as process:
+    said, streams = "", {stream: subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=here, env=process_environment(**variables), **streams) as process:
         for one in getattr(process, stream):
             said += one
             if word in one:
@@ -94,9 +93,9 @@ def killed(command: list[str], here, stream: str, word: str) -> str:
 def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_command, here, kept):
     """Killed after ten updates: seeding ends in the fifth round."""
     assert killed([sys.executable, "-c", BY_LIBRARY], here, "stdout", "10\n") == "0\n0\n0\n0\n10\n"
-    folder = here["cwd"] / "killed"
+    folder = here / "killed"
     assert (folder / FILE).exists() and not (folder / WEIGHTS).exists()
-    done = wmel_command(*line(30, "killed"), **here)
+    done = wmel_command(*line(30, "killed"), cwd=here)
     assert done.returncode == 0 and "resumed from update 10\n" in done.stderr, done.stderr
     for file in (WEIGHTS, *(f"checkpoints/{stop:07d}/{WEIGHTS}" for stop in (1, 5, 30))):
         assert (folder / file).read_bytes() == (kept[0] / file).read_bytes(), file
@@ -115,24 +114,22 @@ def unfinished(here):
             raise Stopped
 
     with limit_threads(1), pytest.raises(Stopped):
-        by_library(20_000, here["cwd"] / "unfinished", report)
-    return here["cwd"] / "unfinished"
+        by_library(20_000, here / "unfinished", report)
+    return here / "unfinished"
 
 
-@pytest.mark.slow
 def test_other_settings_are_refused_in_one_line(wmel_command, here, unfinished):
-    done = wmel_command(*line(20_000, "unfinished", "--seed", "3"), **here)
+    done = wmel_command(*line(20_000, "unfinished", "--seed", "3"), cwd=here)
     assert done.returncode == 2 and done.stderr == (
         "wmel: unfinished contains an unfinished training with seed 0, now 3: use the same settings to resume it, or "
         f"remove unfinished/{FILE} to start again\n"
     )
 
 
-@pytest.mark.slow
 def test_a_broken_file_is_refused_in_one_line(wmel_command, here, unfinished):
-    shutil.copytree(unfinished, here["cwd"] / "broken")
-    (here["cwd"] / "broken" / FILE).write_bytes((unfinished / FILE).read_bytes()[:-100])
-    done = wmel_command(*line(20_000, "broken"), **here)
+    shutil.copytree(unfinished, here / "broken")
+    (here / "broken" / FILE).write_bytes((unfinished / FILE).read_bytes()[:-100])
+    done = wmel_command(*line(20_000, "broken"), cwd=here)
     words = f"wmel: broken/{FILE} is not a valid snapshot of a training: remove it to start again\n"
     assert done.returncode == 2 and done.stderr == words
 
@@ -140,9 +137,8 @@ def test_a_broken_file_is_refused_in_one_line(wmel_command, here, unfinished):
 def interrupted(here, folder: str) -> tuple[int, str]:
     """The exit code and standard error of a training that gets Ctrl-C after its first round."""
     command, said = [*COMMAND, *line(20_000, folder)], ""
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=heeding_interrupts, **here
-    ) as process:  # fmt: skip
+    options = {"cwd": here, "env": process_environment(), "preexec_fn": heeding_interrupts}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options) as process:
         for one in process.stderr:
             said += one
             if " updates (" in one:
@@ -165,12 +161,11 @@ def test_one_that_saved_nothing_yet_promises_nothing(here):
     assert "resumes from" not in said and "resumed from" not in said
 
 
-@pytest.mark.slow
 def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_command, here):
     """Fifty decisions to seed and ten updates are five whole rounds."""
-    by_library(10, here["cwd"] / "over", lambda point: None)
-    done = wmel_command(*line(10, "over"), **here)
-    assert done.returncode == 0 and not (here["cwd"] / "over" / FILE).exists()
+    by_library(10, here / "over", lambda point: None)
+    done = wmel_command(*line(10, "over"), cwd=here)
+    assert done.returncode == 0 and not (here / "over" / FILE).exists()
     assert "3000 transitions of 250 episodes, 10 updates" in done.stdout
 
 
@@ -178,19 +173,18 @@ def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_comm
 def test_the_command_saves_every_half_minute(wmel_command, here):
     """A first round of twelve pauses, with updates from the fourth on; then killed, and the rest without any."""
     said = "train tdmpc2 --env points:pausing --updates 30 --envs 2500 --batch 4 --updates-per-step 1 --decoder-steps 1"
-    pausing = {**here, "env": {**here["env"], "PAUSE": "2.7"}}
-    heard = killed([*COMMAND, *said.split(), "--output", "paused"], pausing, "stderr", " updates (")
-    done = wmel_command(*said.split(), "--output", "paused", **here)
+    heard = killed([*COMMAND, *said.split(), "--output", "paused"], here, "stderr", " updates (", PAUSE="2.7")
+    done = wmel_command(*said.split(), "--output", "paused", cwd=here)
     assert done.returncode == 0 and "resumed from update 9\n" in done.stderr, done.stderr
-    wmel_command(*said.split(), "--output", "hurried", **here)
-    one, other = (here["cwd"] / name / WEIGHTS for name in ("paused", "hurried"))
+    wmel_command(*said.split(), "--output", "hurried", cwd=here)
+    one, other = (here / name / WEIGHTS for name in ("paused", "hurried"))
     assert one.read_bytes() == other.read_bytes()
     assert "going on" not in heard, "a training that had only begun said that it goes on"
 
 
 def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
     """Petabytes, which no machine begins to hand out."""
-    done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), **here)
+    done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), cwd=here)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which an update")
 
@@ -201,10 +195,10 @@ def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
         "train tdmpc2 --data kept/episodes --updates 4 --checkpoints 2 --half --batch 4 --activation relu "
         "--latent-norm none --decoder-steps 10 --output offline"
     )
-    done = wmel_command(*said.split(), **here)
+    done = wmel_command(*said.split(), cwd=here)
     assert done.returncode == 0, done.stderr
     assert "3600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
-    folder = here["cwd"] / "offline"
+    folder = here / "offline"
     card = json.loads((folder / "card.json").read_text())
     assert card["policy_return"] is None and len(card["data"]["sha256"]) == 64 and card["environment"] == "point"
     assert (card["model"]["activation"], card["model"]["latent_norm"], card["fit"]["half"]) == ("relu", "none", True)
@@ -215,12 +209,11 @@ def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
     assert half / whole == pytest.approx(0.5, abs=0.01)
 
 
-@pytest.mark.slow
 def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
     said = "train mlp --env points:still --data kept/episodes --transitions 250 --epochs 2 --output mlp"
-    done = wmel_command(*said.split(), **here)
+    done = wmel_command(*said.split(), cwd=here)
     assert done.returncode == 0 and "250 transitions of 21 episodes, 2 epochs" in done.stdout, done.stderr
-    card = json.loads((here["cwd"] / "mlp" / "card.json").read_text())
+    card = json.loads((here / "mlp" / "card.json").read_text())
     assert card["collect"]["policy"] == "stored" and card["data"]["held_out_transitions"] == 2 * 12
 
 
@@ -240,6 +233,6 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
     ],
 )
 def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):
-    done = wmel_command("train", *said.split(), "--output", str(tmp_path), "--quiet", **here)
+    done = wmel_command("train", *said.split(), "--output", str(tmp_path), "--quiet", cwd=here)
     assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
     assert not (tmp_path / "card.json").exists()

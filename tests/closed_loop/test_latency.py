@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.closed_loop.worlds import Countdown, Scripted, waiting
-from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.run import run_episodes
+from wmel.closed_loop.steps import DecisionSample
 from wmel.contract.policy import Percept
 from wmel.randomness import Streams
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from wmel.experiments.folder_store import FolderStore
+from wmel.experiments.spec import StudySpec, parse_study
+from wmel.files import read_toml
 
 MAZE = """
 name = "maze"
@@ -55,6 +57,11 @@ def written(folder: Path, text: str, name: str = "study") -> Path:
     path = folder / f"{name}.toml"
     path.write_text(text)
     return path
+
+
+def read_study(path: Path) -> StudySpec:
+    """The study of a file; an error names its place in the file."""
+    return parse_study(*read_toml(path), path)
 
 
 def started(path: Path, folder: Path, *options: str) -> subprocess.Popen:

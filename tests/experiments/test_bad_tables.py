@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import wmel
-from tests.experiments.studies import MAZE, written
+from tests.experiments.studies import MAZE, read_study, written
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput
 from wmel.experiments.expand import study_of
-from wmel.experiments.spec import parse_study, read_study
+from wmel.experiments.spec import parse_study
 
 PLUGIN = """
 class Draws:

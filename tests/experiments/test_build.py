@@ -5,9 +5,7 @@ import shutil
 
 import pytest
 
-import wmel
-from tests.experiments.studies import LEARNED, written
-from tests.models.tdmpc2.untrained import untrained_checkpoint
+from tests.experiments.studies import LEARNED, read_study, written
 from wmel import catalog
 from wmel.analysis.pooling import study_comparisons
 from wmel.contract.trainer import ProgressListener
@@ -17,7 +15,6 @@ from wmel.experiments.expand import study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
-from wmel.experiments.spec import read_study
 from wmel.machine import limit_threads
 from wmel.reports.envelopes import StudyRecord
 from wmel.reports.study_curves import study_curves
@@ -70,12 +67,11 @@ def run(path, folder, **how):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def study(swingup_tdmpc2, tmp_path_factory):
     """A study of one checkpoint used in four ways, and its store."""
     folder = tmp_path_factory.mktemp("tdmpc2")
     path = written(folder, TDMPC2)
-    with limit_threads(1):
-        untrained_checkpoint(folder / "td", catalog.environment("dmc:cartpole-swingup"))
+    shutil.copytree(swingup_tdmpc2, folder / "td")
     summary = run(path, folder / "store")
     assert summary.episodes == 2 * (2 + len(MODELS)) and not summary.failures
     return path, folder / "store"
@@ -110,10 +106,10 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
 
 
 @pytest.fixture(scope="module")
-def with_mlp(tmp_path_factory):
+def with_mlp(maze_training, tmp_path_factory):
     """A folder with a checkpoint of the maze."""
-    folder, world = tmp_path_factory.mktemp("mlp"), catalog.environment("maze_toy")
-    wmel.train("mlp", world, output=folder / "mlp", epochs=1, quiet=True)
+    folder = tmp_path_factory.mktemp("mlp")
+    shutil.copytree(maze_training.folder, folder / "mlp")
     return folder
 
 

@@ -6,14 +6,13 @@ import sys
 import pytest
 
 import wmel
-from tests.experiments.studies import LEARNED, MAZE, written
+from tests.experiments.studies import LEARNED, MAZE, read_study, written
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
 from wmel.experiments.executors import Failure
 from wmel.experiments.expand import study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.run import RunOptions, run_study
-from wmel.experiments.spec import read_study
 
 CODE = """
 import numpy as np

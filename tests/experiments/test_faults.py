@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -13,13 +14,14 @@ import polars as pl
 import pytest
 
 import wmel
+from tests.conftest import IS_FULL
 from tests.experiments.studies import LEARNED, outcomes, started, written
 from wmel.errors import WmelError
 from wmel.experiments.executors import Failure, Processes, Serial
 from wmel.experiments.folder_store import FolderStore
 from wmel.schema import EPISODE_COLUMNS
 
-KILLS = int(os.environ.get("WMEL_KILLS", "5"))
+KILLS = int(os.environ.get("WMEL_KILLS", "50" if IS_FULL else "5"))
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def unkilled(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("options", [(), ("--executor", "processes", "--workers", "2")], ids=["serial", "processes"])
 def test_killed_anywhere_it_goes_on_to_the_same_rows(unkilled, tmp_path, options):
     path, expected, seconds = unkilled
@@ -116,16 +119,40 @@ def test_a_full_disk_is_said_and_healed_by_a_second_run(tmp_path):
     assert pickle.loads(result.read_bytes()) == outcomes(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("column", [one.name for one in EPISODE_COLUMNS if not one.can_be_missing])
-def test_a_block_without_a_column_that_every_episode_has_is_damage(tmp_path, column):
-    wmel.run("maze_toy", "random", episodes=2, output=tmp_path, quiet=True)
-    (rows,) = tmp_path.rglob("*.parquet")
+def run_two(folder: Path) -> wmel.Result:
+    return wmel.run("maze_toy", "random", episodes=2, output=folder, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The store of two episodes."""
+    folder = tmp_path_factory.mktemp("stored")
+    run_two(folder)
+    return folder
+
+
+def without_column(stored: Path, folder: Path, column: str) -> Path:
+    """A copy of a store whose rows lack a column, with the right hash beside them: the file of the rows."""
+    shutil.copytree(stored, folder, dirs_exist_ok=True)
+    (rows,) = folder.rglob("*.parquet")
     pl.read_parquet(rows).drop(column).write_parquet(rows)
     vouching = json.loads(rows.with_suffix(".json").read_text())
     vouching["sha256"] = sha256(rows.read_bytes()).hexdigest()
     rows.with_suffix(".json").write_text(json.dumps(vouching))
-    store = FolderStore(tmp_path)
+    return rows
+
+
+NEEDED = [one.name for one in EPISODE_COLUMNS if not one.can_be_missing]
+
+
+@pytest.mark.parametrize("column", NEEDED)
+def test_a_block_without_a_column_that_every_episode_has_is_damage(stored, tmp_path, column):
+    rows, store = without_column(stored, tmp_path, column), FolderStore(tmp_path)
     blocks, wrong = store.blocks(store.manifest().cells[0])
     assert not blocks and rows.name in wrong[0] and f"'{column}'" in wrong[0]
-    assert wmel.run("maze_toy", "random", episodes=2, output=tmp_path, quiet=True).exit_code == 0
-    assert column in pl.read_parquet_schema(rows)
+
+
+def test_a_damaged_block_is_run_again(stored, tmp_path):
+    rows = without_column(stored, tmp_path, NEEDED[0])
+    assert run_two(tmp_path).exit_code == 0
+    assert NEEDED[0] in pl.read_parquet_schema(rows)

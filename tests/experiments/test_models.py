@@ -20,12 +20,11 @@ COUNT = 9
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(maze_training, tmp_path_factory):
     """Several checkpoints of the maze."""
     folder = tmp_path_factory.mktemp("trained")
-    wmel.train("mlp", "maze_toy", output=folder / "m0", epochs=1, quiet=True)
-    for place in range(1, COUNT):
-        shutil.copytree(folder / "m0", folder / f"m{place}")
+    for place in range(COUNT):
+        shutil.copytree(maze_training.folder, folder / f"m{place}")
     return [folder / f"m{place}" for place in range(COUNT)]
 
 

@@ -7,11 +7,10 @@ import pytest
 
 import wmel
 from tests.experiments.still import dynamics
-from tests.experiments.studies import written
+from tests.experiments.studies import read_study, written
 from wmel import catalog
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.experiments.expand import study_of
-from wmel.experiments.spec import read_study
 from wmel.planners.random_shooting import RandomShooting
 
 STUDY = """

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.experiments.studies import LEARNED, MAZE, outcomes, started, written
+from tests.experiments.studies import LEARNED, MAZE, outcomes, read_study, started, written
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
 from wmel.experiments.build import is_whole
@@ -16,7 +16,6 @@ from wmel.experiments.executors import Processes, Serial
 from wmel.experiments.expand import study_of, trainings_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.run import RunOptions, run_study
-from wmel.experiments.spec import read_study
 from wmel.training.mlp import MLPTrainer
 
 

@@ -92,7 +92,7 @@ def test_a_stopped_worker_does_not_stall_the_others_and_closing_ends_it(tmp_path
     assert done == {1, 2, 3, 4, 5}
     begin = time.monotonic()
     results.close()
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < LONG  # before the stopped job could have ended
     assert not is_alive(stopped)
 
 
@@ -148,8 +148,8 @@ def test_no_worker_outlives_its_parent(tmp_path, how):
     if how == signal.SIGINT:
         os.kill(workers[0], signal.SIGSTOP)
     parent.send_signal(how)
-    parent.communicate(timeout=5)
-    until = time.monotonic() + 10
+    parent.communicate(timeout=LONG)
+    until = time.monotonic() + LONG
     while any(map(is_alive, workers)) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(map(is_alive, workers))

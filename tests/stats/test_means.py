@@ -10,7 +10,6 @@ from wmel.stats.means import (
     mean_over_clusters,
     paired_t,
     percentile_over_clusters,
-    welch,
 )
 
 RNG = np.random.default_rng(0)
@@ -22,16 +21,11 @@ def test_scipy_agrees():
 
     paired = stats.ttest_rel(ONE, OTHER).confidence_interval()
     assert (paired_t(ONE, OTHER).low, paired_t(ONE, OTHER).high) == pytest.approx((paired.low, paired.high))
-    independent = stats.ttest_ind(ONE, OTHER[:20], equal_var=False)
-    interval = independent.confidence_interval()
-    found = welch(ONE, OTHER[:20])
-    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
 
 
 def test_swapping_the_arms_flips_the_interval():
-    for interval in (paired_t, welch):
-        one, other = interval(ONE, OTHER), interval(OTHER, ONE)
-        assert (one.value, one.low) == pytest.approx((-other.value, -other.high))
+    one, other = paired_t(ONE, OTHER), paired_t(OTHER, ONE)
+    assert (one.value, one.low) == pytest.approx((-other.value, -other.high))
 
 
 @pytest.mark.parametrize(
@@ -51,9 +45,8 @@ def test_values_that_cannot_be_compared_are_refused(one, other, words):
 
 @pytest.mark.parametrize("confidence", [0, 1, float("nan"), "x"])
 def test_a_confidence_that_is_no_share_is_refused(confidence):
-    for interval in (paired_t, welch):
-        with pytest.raises(BadInput, match="confidence must lie in"):
-            interval(ONE, OTHER, confidence=confidence)
+    with pytest.raises(BadInput, match=str(confidence)):
+        paired_t(ONE, OTHER, confidence=confidence)
 
 
 def test_unequal_strata_are_refused():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.proportions import wilson
+from wmel.stats.estimate import wilson
 
 
 @pytest.mark.parametrize(

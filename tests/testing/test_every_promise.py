@@ -10,7 +10,7 @@ from tests.testing.wrapped import Wrapped
 from wmel import CEM, Criterion, Estimate, catalog, testing
 from wmel.perturbations.window import NoEffect
 from wmel.planners.random_shooting import RandomShooting
-from wmel.stats.proportions import wilson
+from wmel.stats.estimate import wilson
 
 MAZE = catalog.environment("maze_toy")
 RNG = np.random.default_rng(0)

@@ -9,10 +9,9 @@ import numpy as np
 
 from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate
+from wmel.stats.estimate import Estimate, wilson
 from wmel.stats.means import mean, mean_over_clusters, percentile_over_clusters
 from wmel.stats.paired import PairedCounts, paired_ratio
-from wmel.stats.proportions import wilson
 
 
 def needs_criterion(metric: Metric) -> Metric:

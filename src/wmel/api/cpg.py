@@ -8,7 +8,7 @@ from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import Arms, study_comparisons
 from wmel.api import options as o
-from wmel.api.episodes import RECORD_SUFFIX, check_outputs, common_failure, folder_of, run_episodes, task_data
+from wmel.api.episodes import RECORD_SUFFIX, check_outputs, result_of_runs, run_episodes, task_data
 from wmel.api.given import Given
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, requires_package
@@ -22,6 +22,7 @@ from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_gaps import study_answer
 from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import study_document
+from wmel.reports.study_tables import gap_numbers
 from wmel.results import Result
 from wmel.schema import Coverage
 
@@ -127,22 +128,19 @@ def _result(
     arms: Arms | None, record: Any, models: dict[str, Any], store: Store | None, *, rewards: bool = False
 ) -> Result:
     runs = [] if arms is None else [arms.oracle, *arms.learned.values()]
-    reasons = [reason for reason in (common_failure(run.table) for run in runs) if reason]
     own: dict[str, Any] = {"models": models}
     if arms is not None:
         own["arms"] = arms
         own["gaps"] = {model: arms.gap(model) for model in arms.learned}
         own["verdicts"] = {model: arms.verdict(model) for model in arms.learned}
-    return Result(
-        lambda: study_answer(study_of_gaps(record())),
-        lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
-        record,
-        exit_code=1 if reasons else 0,
+    return result_of_runs(
+        [run.table for run in runs],
+        store,
+        answer=lambda: study_answer(study_of_gaps(record())),
+        rows=lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
+        record=record,
         verb="cpg",
-        folder=folder_of(store),
-        store=store,
         document=lambda: study_document(study_of_gaps(record())),
-        failures=reasons,
         draw=partial(draw_figure, "figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,
@@ -151,16 +149,7 @@ def _result(
 
 def _row(model: str, entry: CPGEntry) -> dict[str, Any]:
     """The gap of one model, as a line of the summary."""
-    return {
-        "model": model,
-        "oracle_success": entry.oracle_success_rate,
-        "model_success": entry.learned_success_rate,
-        "gap": entry.gap,
-        "low": entry.gap_ci_low,
-        "high": entry.gap_ci_high,
-        "verdict": entry.verdict,
-        "pairs": entry.n_episodes_learned,
-    }
+    return {"model": model, **gap_numbers(entry), "pairs": entry.n_episodes_learned}
 
 
 def arms_of(loaded: LoadedStudy, data_coverage: Mapping[str, Coverage]) -> Arms:

@@ -1,7 +1,7 @@
 """What verbs that run episodes share: the task, the metrics and who runs it; a study run in memory; what is written."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -241,6 +241,12 @@ def common_failure(table: EpisodeTable) -> str | None:
     if len(reasons) == 1 and "" not in reasons and not table["steps"].any():
         return f"every episode failed at its first decision: {reasons.pop()}"
     return None
+
+
+def result_of_runs(tables: Iterable[EpisodeTable], store: Store | None, **fields: Any) -> Result:
+    """A result with its stored rows; it fails for every table whose episodes failed alike before their first step."""
+    failures = [reason for reason in map(common_failure, tables) if reason is not None]
+    return Result(exit_code=1 if failures else 0, failures=failures, folder=folder_of(store), store=store, **fields)
 
 
 def whole_results(loaded: LoadedStudy, summary: Summary) -> None:

@@ -27,7 +27,8 @@ from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
-from wmel.experiments.spec import PresetUse, parse_study
+from wmel.experiments.presets import PresetUse
+from wmel.experiments.spec import parse_study
 from wmel.kinds import check_methods
 from wmel.parts import Registry, settings_of
 from wmel.results import Result

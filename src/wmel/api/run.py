@@ -9,9 +9,8 @@ from wmel.analysis.scorecard import Scorecard, stored_scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
-    common_failure,
-    folder_of,
     record_path,
+    result_of_runs,
     run_episodes,
     task_data,
     write_files,
@@ -70,7 +69,6 @@ def recorded_result(record: RunRecord) -> Result:
 
 
 def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Result:
-    broken = common_failure(found.table)
     rows = [
         {
             "metric": name,
@@ -82,15 +80,13 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
         }
         for name, one in card.estimates.items()
     ]
-    return Result(
-        lambda: run_answer(record()),
-        rows,
-        record,
-        exit_code=1 if broken else 0,
+    return result_of_runs(
+        [found.table],
+        store,
+        answer=lambda: run_answer(record()),
+        rows=rows,
+        record=record,
         verb="run",
-        folder=folder_of(store),
-        store=store,
-        failures=[broken] if broken else [],
         draw=partial(draw_figure, "figures:outcomes", record),
         document=lambda: run_document(record(), card),
         more={"scorecard": card, "run": found},

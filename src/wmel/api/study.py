@@ -21,9 +21,8 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, study_tables, write_steps
 from wmel.experiments.resume import Changed
 from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
-from wmel.experiments.spec import parse_study
+from wmel.experiments.spec import ENTRY_KINDS, parse_study
 from wmel.experiments.store import Store
-from wmel.experiments.sweeps import ENTRY_KINDS
 from wmel.files import read_toml
 from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord, StudyRecord

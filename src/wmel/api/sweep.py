@@ -9,9 +9,8 @@ from wmel.analysis.scorecard import Scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
-    common_failure,
-    folder_of,
     record_path,
+    result_of_runs,
     run_episodes,
     task_data,
     write_files,
@@ -96,18 +95,15 @@ def recorded_result(record: SweepRecord) -> Result:
 
 def _result(points: list[SweepPoint], record: SweepRecord, store: Store | None) -> Result:
     curve = recorded_sweep(record)
-    broken = common_failure(concatenate_tables([point.run.table for point in points]))
     places = label_columns([point.swept for point in points], {}, SUMMARY)
     rows = [{**at, **_summary(card)} for at, card in zip(places, curve.scorecards, strict=True)]
-    return Result(
-        sweep_answer(record),
-        rows,
-        record,
-        exit_code=1 if broken else 0,
+    return result_of_runs(
+        [concatenate_tables([point.run.table for point in points])],
+        store,
+        answer=sweep_answer(record),
+        rows=rows,
+        record=record,
         verb="sweep",
-        folder=folder_of(store),
-        store=store,
-        failures=[broken] if broken else [],
         draw=partial(draw_figure, "figures:sweep_figure", record),
         document=lambda: sweep_document(record, curve),
         more={"points": points, "sweep": curve, "effective_horizon": curve.effective_horizon},

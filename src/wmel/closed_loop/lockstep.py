@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from wmel.arrays import Array, copy_memory, put_rows, take_rows, write_rows
-from wmel.closed_loop.latency import DecisionSample
 from wmel.closed_loop.steps import (
     BatchOutcome,
+    DecisionSample,
     PolicyOutput,
     Result,
     RewardBuffer,

@@ -1,27 +1,28 @@
 """Runs of episodes in blocks: `run_episodes` returns a table, `BenchmarkRunner` a run with its settings."""
 
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 
 import numpy as np
 
-from wmel.closed_loop.latency import THREADS, DecisionSample, time_decisions
 from wmel.closed_loop.lockstep import Lockstep
-from wmel.closed_loop.steps import Rules
+from wmel.closed_loop.steps import DecisionSample, Rules, SampledDecision, attribute_errors
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require, require_whole
-from wmel.machine import limit_blas_threads, versions_in_use
+from wmel.machine import limit_blas_threads, limit_threads, versions_in_use
 from wmel.perturbations.env_default import EnvPerturbation
 from wmel.schema import EpisodeTable, Run, SweepPoint, concatenate_tables
 
 EPISODES_PER_SEED = 100_000
 MIN_TIMING_SECONDS, TIMING_SHARE = 5.0, 0.2  # the time spent on timing decisions: the longer of it and a share
+WARM_UPS, THREADS = 3, 1  # of timing
 EPISODES = 30  # the default of every verb
 
 
@@ -91,6 +92,34 @@ def _add_compute_and_latency(
     for episode, milliseconds in time_decisions(policy, sample, budget):
         latencies[episode] = (*latencies[episode], milliseconds)
     return table.with_column("planning_latencies_ms", latencies)
+
+
+def time_decisions(policy: Policy, sample: DecisionSample, budget: float = math.inf) -> list[tuple[int, float]]:
+    """(episode, milliseconds) of sampled decisions at batch 1, after a warm-up, on one thread.
+
+    Decisions that raise an error are left out. Timing stops once it has taken `budget` seconds; the order of the
+    decisions is random, so that those timed are spread over the run.
+    """
+    if not sample.decisions:
+        return []
+    times, order = [], np.random.default_rng(0).permutation(len(sample.decisions))
+    with limit_threads(THREADS):
+        until = perf_counter_ns() + 1e9 * min(budget, 1e6)
+        attribute_errors(lambda rows: [_seconds(policy, sample.decisions[0]) for _ in range(WARM_UPS)], np.arange(1))
+        for place in order:
+            one = sample.decisions[place]
+            outcome = attribute_errors(lambda rows, one=one: _seconds(policy, one), np.arange(1))
+            times += [(int(place), 1e3 * seconds) for _, seconds in outcome.pieces]
+            if perf_counter_ns() > until:
+                break
+    return [(sample.decisions[place].episode, milliseconds) for place, milliseconds in sorted(times)]
+
+
+def _seconds(policy: Policy, decision: SampledDecision) -> float:
+    begin = perf_counter_ns()
+    memory = policy.observe(decision.percept, decision.memory)
+    policy.act(decision.percept, memory, decision.streams)
+    return (perf_counter_ns() - begin) / 1e9
 
 
 def _check_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:

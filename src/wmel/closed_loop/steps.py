@@ -1,4 +1,4 @@
-"""One step of the loop: the rules of a run, rewards, the schedule of perturbations, and checks of what parts return."""
+"""One step of the loop: the rules, rewards, sampled decisions, perturbations, and checks of what parts return."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -6,11 +6,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from wmel.arrays import Array, join_rows
+from wmel.arrays import Array, join_rows, take_rows
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
-from wmel.contract.policy import Decision, Policy
+from wmel.contract.policy import Decision, Percept, Policy
 from wmel.errors import BadDecision, BadStep, describe_error, locate_error
 from wmel.parts import implements
 from wmel.perturbations.window import perturb_observations
@@ -76,6 +76,41 @@ class RewardBuffer:
             columns["rewards"][row] = self.rewards[row, :steps].copy()
         if whole:
             columns["return"][rows] = self.rewards[rows, :steps].sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledDecision:
+    """The inputs of one decision of one episode."""
+
+    episode: int
+    percept: Percept
+    memory: dict[str, Array] | None
+    streams: Streams
+
+
+@dataclass
+class DecisionSample:
+    """An evenly spaced sample of the decisions of a run: all of them, then every second, fourth, eighth, and so on.
+
+    Its size is at least `target` if the run has that many decisions, and always below twice `target`.
+    """
+
+    target: int
+    decisions: list[SampledDecision] = field(default_factory=list)
+    stride: int = 1
+    offered: int = 0
+
+    def offer(self, episodes: np.ndarray, percept: Percept, memory: dict[str, Array] | None, streams: Streams) -> None:
+        """Adds the decisions of a batch that belong to the sample. `episodes` [B] are rows of the table."""
+        for row in range(len(episodes)) if self.target else ():
+            if self.offered % self.stride == 0:
+                one = np.array([row])
+                self.decisions.append(
+                    SampledDecision(int(episodes[row]), percept.rows(one), take_rows(memory, one), streams.rows(one))
+                )
+            self.offered += 1
+            if len(self.decisions) >= 2 * self.target:
+                self.decisions, self.stride = self.decisions[::2], 2 * self.stride
 
 
 def schedule_perturbations(disturbance: Disturbance | None, seeds: np.ndarray, max_steps: int) -> np.ndarray:

@@ -9,8 +9,7 @@ from wmel.contract.cell import FLOOR, ORACLE, Cell
 from wmel.experiments.build import ModelPaths
 from wmel.experiments.jobs import Block
 from wmel.experiments.load import cell_result
-from wmel.experiments.resume import missing_blocks
-from wmel.experiments.store import Store
+from wmel.experiments.store import Store, missing_blocks
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,34 @@
 """The cells of a study: every arm of every setting, seed by seed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric_texts
-from wmel.contract.cell import FLOOR, ORACLE, Arm, Cell, Diagnostic, Task, Training, training_of
+from wmel.contract.cell import (
+    FLOOR,
+    ORACLE,
+    Arm,
+    Cell,
+    Diagnostic,
+    Task,
+    Training,
+    label_name,
+    label_value,
+    training_of,
+)
 from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
-from wmel.experiments.identity import SEED
-from wmel.experiments.keys import environment_part
-from wmel.experiments.spec import MAX_CELLS, StudySpec
-from wmel.experiments.sweeps import StudyEntry, arm_name
+from wmel.experiments.keys import SEED, environment_part
+from wmel.experiments.spec import ENTRY_KINDS, MAX_CELLS, StudyEntry, StudySpec, arm_name
 from wmel.parts import implements
+
+SAME_SETTING = {("criterion", "success"): "criterion"}  # aliases
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +56,7 @@ def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = No
     count = _count_cells(spec)
     if count > MAX_CELLS:
         raise BadInput(f"the study '{spec.study.name}' has {count:,} cells, and {MAX_CELLS:,} are the most")
+    spec = _with_labels(spec)
     cells = {cell.key: cell for cell in _cells(spec)}
     places: dict[tuple[str, str, int], Cell] = {}
     for cell in cells.values():
@@ -184,6 +197,30 @@ def _source_of(
         raise BadInput(f"'{policy}' is a model's own policy: give a model to visit the states")
     name, model, _ = next(_models(spec.models[0], place, spec.folder, environment))
     return {"name": name, **model}
+
+
+def _with_labels(spec: StudySpec) -> StudySpec:
+    """The study with the labels of what its entries sweep; a name that two kinds sweep is qualified by the kind."""
+    listed = [(kind, entry) for name, kind in ENTRY_KINDS.items() for entry in getattr(spec, name)]
+    keys = {_setting_of(kind, key) for kind, entry in listed for key in entry.swept}
+    uses = Counter(label_name(*key) for key in keys)
+
+    def label(entry: StudyEntry, kind: str) -> StudyEntry:
+        settings = {key: _setting_of(kind, key) for key in entry.swept}
+        names = {key: label_name(*one, is_ambiguous=uses[label_name(*one)] > 1) for key, one in settings.items()}
+        labels = {names[key]: label_value(value) for key, value in entry.swept.items()}
+        sweeps = {names[key]: f"{of[0]}.{SAME_SETTING.get(of, of[1])}" for key, of in settings.items()}
+        return replace(entry, labels=labels, sweeps=sweeps)
+
+    return replace(
+        spec, **{name: [label(one, kind) for one in getattr(spec, name)] for name, kind in ENTRY_KINDS.items()}
+    )
+
+
+def _setting_of(kind: str, key: str) -> tuple[str, str]:
+    """The kind and the setting that a swept key names: `policy.iterations` of a model is a setting of its policy."""
+    first, dot, rest = key.partition(".")
+    return (first, rest) if dot and first in ENTRY_KINDS.values() else (kind, key)
 
 
 def _labels(*entries: StudyEntry) -> dict[str, Any]:

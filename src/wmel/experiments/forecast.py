@@ -19,8 +19,8 @@ from wmel.experiments.build import (
 )
 from wmel.experiments.expand import trainings_of
 from wmel.experiments.jobs import Block, TrainingJob
-from wmel.experiments.resume import Changed, changed_cells, changed_readings, missing_blocks
-from wmel.experiments.store import Store
+from wmel.experiments.resume import Changed, changed_cells, changed_readings
+from wmel.experiments.store import Store, missing_blocks
 from wmel.machine import limit_threads
 
 FEW, MORE = 2, 8  # episodes of a trial

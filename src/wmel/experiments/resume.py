@@ -1,4 +1,4 @@
-"""Resuming: what a store lacks of a study, which stored rows have another provenance, and whose result it holds."""
+"""Resuming: which stored rows of a study have another provenance, and whose result a store holds."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +10,8 @@ from wmel.errors import BadInput, BadRecord, WmelError
 from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.jobs import Block
 from wmel.experiments.provenance import code_of, differences
-from wmel.experiments.store import Manifest, Store, StoredBlock
+from wmel.experiments.store import Manifest, Store, missing_ranges
 from wmel.machine import versions_in_use
 
 MAY_CHANGE = ("identity", "weights")  # of an object of the user: the same command continues with its present state
@@ -27,29 +26,6 @@ class Changed:
     is_whole: bool
 
 
-def missing_blocks(
-    store: Store,
-    cell: Cell,
-    paths: ModelPaths,
-    block: int,
-    *,
-    first: int = 0,
-    last: int | None = None,
-    trajectories: bool = False,
-) -> list[Block]:
-    """Blocks of the episodes of a cell from `first` up to `last` that are not stored.
-
-    With `trajectories`, blocks whose steps are not stored are missing too.
-    """
-    last = cell.episodes if last is None else last
-    stored = [one for one in store.blocks(cell)[0] if one.trajectories is not None or not trajectories]
-    return [
-        Block(cell, start, min(block, until - start), paths, trajectories, store.is_kept)
-        for begin, until in _gaps(stored, first, last)
-        for start in range(begin, until, block)
-    ]
-
-
 def changed_cells(store: Store, cells: list[Cell], paths: ModelPaths) -> list[Changed]:
     """Cells whose stored rows have other versions, code, weights or device, and what differs."""
     found = []
@@ -62,7 +38,7 @@ def changed_cells(store: Store, cells: list[Cell], paths: ModelPaths) -> list[Ch
             now["weights"] = _weights(cell, paths)
         differing = list(dict.fromkeys(one for block in stored for one in differences(block.provenance, now)))
         if differing:
-            found.append(Changed(cell, differing, not list(_gaps(stored, 0, cell.episodes))))
+            found.append(Changed(cell, differing, not list(missing_ranges(stored, 0, cell.episodes))))
     return found
 
 
@@ -77,19 +53,6 @@ def changed_readings(store: Store, cells: list[Diagnostic], paths: ModelPaths) -
             )
             found += [Changed(cell, differing, True)] if differing else []
     return found
-
-
-def _gaps(stored: list[StoredBlock], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Ranges of episodes [begin, until) that no block holds."""
-    at = first
-    for block in sorted(stored, key=lambda one: one.first):
-        if block.first > at:
-            yield at, min(block.first, last)
-        at = max(at, block.first + block.count)
-        if at >= last:
-            return
-    if at < last:
-        yield at, last
 
 
 def _current_provenance(

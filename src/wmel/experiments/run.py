@@ -30,8 +30,8 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
-from wmel.experiments.resume import changed_cells, changed_readings, missing_blocks, refuse_other_result
-from wmel.experiments.store import Store
+from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
+from wmel.experiments.store import Store, missing_blocks
 
 MAX_UNWRITTEN = 2  # consecutive blocks that cannot be written, after which the disk counts as full
 
@@ -197,6 +197,8 @@ class _Runner:
 
     def _changed(self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths) -> list[Cell | Diagnostic]:
         """Cells with rows of another provenance that must be dropped; `when_changed` says which may stay."""
+        if not self.store.is_kept:
+            return []  # rows in memory are of this process
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]
         if not changed:
             return []

@@ -1,8 +1,9 @@
 """A study as data: TOML or a dict is read, its sweeps are expanded, and every wrong key is reported with its place."""
 
 import json
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from pydantic import ValidationError
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
+from wmel.contract.cell import label_value
 from wmel.errors import BadInput, WmelError, suggest_name, with_article
-from wmel.experiments.identity import ModelKeys
 from wmel.experiments.keys import (
     CriterionKeys,
     DiagnosticKeys,
     EnvironmentKeys,
     Keys,
+    ModelKeys,
     ObjectiveKeys,
     PartKeys,
     PerturbationKeys,
@@ -25,8 +27,7 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
-from wmel.experiments.sweeps import ENTRY_KINDS, StudyEntry, add_labels, arm_name, expand_sweeps, find_sweeps
-from wmel.files import read_toml
+from wmel.experiments.presets import PresetUse
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
 MAX_CELLS = 100_000  # of one study
@@ -48,6 +49,35 @@ REQUIREMENTS = {  # kind of pydantic error -> what a value must be
     "too_short": "a list of at least {min_length} value",
 }
 NAME_OR_TABLE = "str"  # last key of the place of a value that is neither a name nor a table
+
+
+ENTRY_KINDS = {  # list of a study -> the kind of its entries, which qualifies the settings that they sweep
+    "environments": "environment",
+    "models": "model",
+    "planners": "planner",
+    "policies": "policy",
+    "objectives": "objective",
+    "perturbations": "perturbation",
+    "criteria": "criterion",
+    "diagnostics": "diagnostic",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyEntry:
+    """One entry of a list after its sweeps were expanded: its keys, and the values of the swept ones."""
+
+    keys: Any
+    place: str
+    swept: Mapping[str, Any] = field(default_factory=dict)  # key -> value
+    labels: Mapping[str, Any] = field(default_factory=dict)  # the same by the names of columns and labels
+    sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it belongs to: `planner.elites`
+
+
+def arm_name(entry: StudyEntry) -> str:
+    """The name of a model or a policy, with the values of its swept keys."""
+    swept = ",".join(f"{key}={label_value(value)}" for key, value in entry.swept.items())
+    return f"{entry.keys.name}[{swept}]" if swept else entry.keys.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,54 +122,6 @@ DEFAULT_ENTRIES: dict[str, list[dict[str, Any]]] = {
     "diagnostics": [],
 }
 PRESET_LISTS = ("environments", "planners", "policies")
-NOTED = ("environment", "planner", "policy")  # kinds of parts that the note of a preset names
-
-
-@dataclass(eq=False)
-class PresetUse:
-    """What a preset changes. It applies to parts given by name; objects and tables keep the settings that they have."""
-
-    preset: Mapping[str, Mapping[str, Any]]
-    is_used: bool = False  # whether a part received a setting
-    unchanged: list[str] = field(default_factory=list)  # parts that received none
-
-    def record(self, kind: str, name: str, received: Collection[str]) -> None:
-        """Records a part and the settings that it received."""
-        part = f"{kind} '{name}'"
-        if received:
-            self.is_used = True
-        elif kind in NOTED and part not in self.unchanged:
-            self.unchanged.append(part)
-
-    def fill_in(self, kind: str, table: Mapping[str, Any]) -> dict[str, Any]:
-        """The table of a part with the settings of the preset that it does not set; a live part has its own."""
-        is_live = bool(table.get("given"))
-        received = {} if is_live else catalog.settings_by_preset(self.preset, catalog.REGISTRIES[kind], table["name"])
-        self.record(kind, table["name"], received.keys() - table.keys())
-        return {**received, **table}
-
-    def notes(self, *, judges_gaps: bool) -> tuple[str, ...]:
-        """A line about the parts that the preset does not change; none if it changes all.
-
-        Raises BadInput if it changes nothing: its verdict rule is enough only for a request that judges gaps.
-        """
-        if not self.preset or (self.is_used and not self.unchanged):
-            return ()
-        unchanged = ", ".join(self.unchanged)
-        if self.is_used:
-            return (f"the preset leaves these as they are: {unchanged}",)
-        if judges_gaps and "verdict" in self.preset:
-            return (f"only the verdict rule of the preset applies; it leaves these as they are: {unchanged}",)
-        raise BadInput(
-            f"the preset does not apply to any part named here ({unchanged}): it has settings of "
-            f"{', '.join(self.preset)}; settings that are given, and those of an object, stay"
-        )
-
-
-def read_study(path: Path) -> StudySpec:
-    """The study of a file; an error names its place in the file."""
-    data, text = read_toml(path)
-    return parse_study(data, text, path)
 
 
 def parse_study(
@@ -185,7 +167,7 @@ def parse_study(
             _with_place(path, entry.place, lambda entry=entry: entry.keys.check())
         if name != "models":  # models may be equal: they have names
             _refuse_equal(entries, path)
-    return StudySpec(study, path=path or Path("study"), text=text, notes=notes, **add_labels(lists))
+    return StudySpec(study, path=path or Path("study"), text=text, notes=notes, **lists)
 
 
 def _refuse_equal(entries: list[StudyEntry], path: Path | None) -> None:
@@ -256,6 +238,36 @@ def _checked_sweeps(entry: dict[str, Any], path: Path | None, place: str) -> dic
     if prod(len(values) for values in swept.values()) > MAX_CELLS:
         raise BadInput(f"{place_prefix(path, place)}its sweeps stand for more than {MAX_CELLS:,} entries")
     return swept
+
+
+def find_sweeps(table: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The swept settings of a table and of the tables in it: (key, values).
+
+    A setting of a table within the table is named by both keys: `policy.iterations`.
+    """
+    if isinstance(table, dict) and set(table) == {"sweep"} and key:
+        yield key, table["sweep"]
+    elif isinstance(table, dict | list):
+        for name, value in table.items() if isinstance(table, dict) else enumerate(table):
+            yield from find_sweeps(value, f"{key}.{name}" if key else str(name))
+
+
+def expand_sweeps(table: dict[str, Any], sweeps: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The tables that a table with sweeps stands for, each with its value for every swept key."""
+    for chosen in product(*sweeps.values()):
+        values = dict(zip(sweeps, chosen, strict=True))
+        yield _replace_sweeps(table, values), values
+
+
+def _replace_sweeps(table: Any, values: Mapping[str, Any], key: str = "") -> Any:
+    """The table with a value in place of each sweep."""
+    if key in values:
+        return values[key]
+    if isinstance(table, dict):
+        return {name: _replace_sweeps(one, values, f"{key}.{name}" if key else name) for name, one in table.items()}
+    if isinstance(table, list):
+        return [_replace_sweeps(one, values, f"{key}.{place}") for place, one in enumerate(table)]
+    return table
 
 
 def _validate(kind: type[Keys], data: Any, path: Path | None, place: str) -> Any:

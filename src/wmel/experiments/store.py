@@ -1,6 +1,6 @@
-"""Stores: what a store holds and does, and the store in memory."""
+"""Stores: what a store holds, does and lacks of a study, and the store in memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -166,6 +166,42 @@ class MemoryStore:
 
     def drop_damaged(self, cell: Cell) -> list[str]:
         return []
+
+
+def missing_blocks(
+    store: Store,
+    cell: Cell,
+    paths: ModelPaths,
+    block: int,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    trajectories: bool = False,
+) -> list[Block]:
+    """Blocks of the episodes of a cell from `first` up to `last` that are not stored.
+
+    With `trajectories`, blocks whose steps are not stored are missing too.
+    """
+    last = cell.episodes if last is None else last
+    stored = [one for one in store.blocks(cell)[0] if one.trajectories is not None or not trajectories]
+    return [
+        Block(cell, start, min(block, until - start), paths, trajectories, store.is_kept)
+        for begin, until in missing_ranges(stored, first, last)
+        for start in range(begin, until, block)
+    ]
+
+
+def missing_ranges(stored: list[StoredBlock], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Ranges of episodes [begin, until) that no block holds."""
+    at = first
+    for block in sorted(stored, key=lambda one: one.first):
+        if block.first > at:
+            yield at, min(block.first, last)
+        at = max(at, block.first + block.count)
+        if at >= last:
+            return
+    if at < last:
+        yield at, last
 
 
 def join_reasons(reasons: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from wmel.reports.cpg_record import EARLY
 from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_from
 from wmel.reports.envelopes import ComparisonEntry, ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.json_envelope import CPGEntry, EstimateEntry
 from wmel.reports.study_gaps import StudyGap, places_without_gaps, study_gaps
 from wmel.stats.estimate import Estimate
 
@@ -208,8 +208,14 @@ def _swept(rows: Sequence[_Row], labels: Sequence[Mapping[str, Any]]) -> list[di
 
 
 def _gap_row(gap: StudyGap) -> _Row:
-    one, entry = gap.comparison, gap.entry
-    numbers = {
+    one = gap.comparison
+    labels = {**one.labels, **one.arm_labels.get(gap.model, {})}
+    return _Row({"setting": gap.place, "model": gap.model}, labels, one.sweeps, gap_numbers(gap.entry))
+
+
+def gap_numbers(entry: CPGEntry) -> dict[str, Any]:
+    """The numbers of one gap, by the name of their column."""
+    return {
         "oracle_success": entry.oracle_success_rate,
         "model_success": entry.learned_success_rate,
         "gap": entry.gap,
@@ -217,8 +223,6 @@ def _gap_row(gap: StudyGap) -> _Row:
         "high": entry.gap_ci_high,
         "verdict": entry.verdict,
     }
-    labels = {**one.labels, **one.arm_labels.get(gap.model, {})}
-    return _Row({"setting": gap.place, "model": gap.model}, labels, one.sweeps, numbers)
 
 
 def _arm_rows(place: str, one: ComparisonEntry) -> Iterator[_Row]:

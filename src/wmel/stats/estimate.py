@@ -1,4 +1,4 @@
-"""An estimate with its interval, and checks of the inputs of statistics."""
+"""An estimate with its interval, the interval of a share, and checks of the inputs of statistics."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -77,3 +77,20 @@ def two_sided_z(confidence: float) -> float:
     """The normal quantile of a two-sided interval: 1.96 for 95%."""
     require_share(confidence, "confidence")
     return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Share of successes with its 95% interval, which stays inside [0, 1] and always has a width."""
+    if trials == 0:
+        return Estimate.undefined("no trials")
+    low, high = wilson_bounds(successes, trials)
+    return Estimate(successes / trials, float(low), float(high), trials, "wilson")
+
+
+def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
+    """Bounds of shares, element by element over arrays of counts."""
+    counts, totals = check_counts(successes, trials)
+    share, weight = counts / totals, z**2 / totals
+    centre = (share + weight / 2) / (1 + weight)
+    half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
+    return Bounds(np.where(counts == 0, 0.0, centre - half), np.where(counts == totals, 1.0, centre + half))

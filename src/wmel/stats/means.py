@@ -81,18 +81,6 @@ def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Es
     return _t_interval(float(gaps.mean()), float(error), len(gaps) - 1, confidence, len(gaps), "paired t")
 
 
-def welch(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
-    """Mean of oracle minus mean of learned, for independent arms of unequal variance."""
-    one, other = _to_returns(oracle), _to_returns(learned)
-    parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
-    total = sum(parts)
-    degrees = len(one) + len(other) - 2
-    if total > 0:
-        degrees = total**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1))
-    gap = float(one.mean() - other.mean())
-    return _t_interval(gap, math.sqrt(total), degrees, confidence, len(one) + len(other), "welch t")
-
-
 def t_quantile(degrees: float, confidence: float) -> float:
     """The quantile of Student's t for a two-sided interval."""
     require_share(confidence, "confidence")

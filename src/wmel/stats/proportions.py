@@ -1,27 +1,10 @@
-"""Intervals of success rates and of differences of two independent rates."""
+"""Exact intervals of success rates, and intervals of differences of two independent rates."""
 
 import numpy as np
 
 from wmel.errors import require_share
-from wmel.stats.estimate import Z95, Bounds, Estimate, check_counts, two_sided_z
+from wmel.stats.estimate import Z95, Bounds, check_counts, two_sided_z, wilson_bounds
 from wmel.stats.numerics import invert_score, log_factorials
-
-
-def wilson(successes: int, trials: int) -> Estimate:
-    """Share of successes with its 95% interval, which stays inside [0, 1] and always has a width."""
-    if trials == 0:
-        return Estimate.undefined("no trials")
-    low, high = wilson_bounds(successes, trials)
-    return Estimate(successes / trials, float(low), float(high), trials, "wilson")
-
-
-def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
-    """Bounds of shares, element by element over arrays of counts."""
-    counts, totals = check_counts(successes, trials)
-    share, weight = counts / totals, z**2 / totals
-    centre = (share + weight / 2) / (1 + weight)
-    half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
-    return Bounds(np.where(counts == 0, 0.0, centre - half), np.where(counts == totals, 1.0, centre + half))
 
 
 def clopper_pearson(successes: object, trials: object, *, confidence: float = 0.95) -> Bounds:

@@ -82,16 +82,22 @@ def test_slow_launches_never_meet_the_ceiling():
     assert landscape(4.5, SIGMA).contact_interval is not None
 
 
+def change_at_contact(found) -> float:
+    """Metres gained at the start of the contact: almost none if the ball grazes it, negative above 8.43 m/s."""
+    first = int(np.flatnonzero(found.contact)[0])
+    return float(found.distances[first] - found.distances[first - 1])
+
+
 @pytest.mark.parametrize("speed", [5.0, 8.0, 8.4])
 def test_the_contact_starts_where_the_highest_point_grazes_the_ceiling(speed):
     found = landscape(speed, SIGMA)
     assert found.contact_interval is not None
     assert found.contact_interval[0] == pytest.approx(math.asin(math.sqrt(9.81) / speed), abs=STEP)
-    assert abs(found.change_at_contact or 0) < 0.05
+    assert abs(change_at_contact(found)) < 0.05
 
 
 def test_fast_launches_meet_its_far_edge_first_and_fall_short():
-    assert round(landscape(10.0, SIGMA).change_at_contact or 0, 2) == -0.91
+    assert round(change_at_contact(landscape(10.0, SIGMA)), 2) == -0.91
 
 
 @pytest.mark.parametrize("speed", [4.5, 6.0, 9.0, 30.0, 100.0])

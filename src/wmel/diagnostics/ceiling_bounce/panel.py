@@ -14,9 +14,8 @@ from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.sampling import MIN_SAMPLES
 from wmel.errors import BadInput, is_number, require, require_whole
 from wmel.machine import limit_blas_threads
-from wmel.stats.estimate import Estimate
+from wmel.stats.estimate import Estimate, wilson
 from wmel.stats.means import mean
-from wmel.stats.proportions import wilson
 from wmel.stats.ranks import spearman
 
 ANGLES = np.round(np.linspace(-0.2, 1.2, 141), 2)  # radians

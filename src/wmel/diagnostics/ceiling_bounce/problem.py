@@ -95,12 +95,6 @@ class Landscape:
         return None if ends is None else float(self.distances[ends[1] + 1] - self.distances[ends[1]])
 
     @property
-    def change_at_contact(self) -> float | None:
-        """Metres gained at the start of the contact: almost none if the ball grazes it, negative above 8.43 m/s."""
-        ends = self._contact_ends
-        return None if ends is None else float(self.distances[ends[0]] - self.distances[ends[0] - 1])
-
-    @property
     def best_before_contact(self) -> float | None:
         """The longest distance of flatter launches, where an ascent that cannot cross the jump ends."""
         ends = self._contact_ends

@@ -21,9 +21,9 @@ from wmel.training.tdmpc2.finish import (
     fit_and_measure_decoder,
     restore_networks,
 )
-from wmel.training.tdmpc2.learner import DivergenceError, Learner, TorchRng, UpdateLoop, divergence_error
+from wmel.training.tdmpc2.learner import Learner, TorchRng, UpdateLoop, divergence_error
 from wmel.training.tdmpc2.replay import Replay, add_prefix, explain_out_of_memory, select_prefix
-from wmel.training.tdmpc2.resume import TrainingHooks, TrainingSnapshot, TrainingState
+from wmel.training.tdmpc2.resume import TrainingHooks, TrainingSnapshot, TrainingState, complete_training
 from wmel.training.tdmpc2.trainer import ONLINE_SETTINGS, CurvePoint, TDMPC2Trainer, discount_of
 
 UPDATES_BETWEEN_CHECKS, UPDATES_BETWEEN_REPORTS = 50, 500
@@ -141,14 +141,7 @@ def train_tdmpc2_offline(
     hooks = hooks or TrainingHooks()
     with limit_threads(settings.threads), use_device(device), explain_out_of_memory(settings, online=False):
         training = OfflineTraining(episodes, settings, device)
-        try:
-            if hooks.state is None:
-                training.run(hooks.report, advance=hooks.advance)
-            else:
-                _run_stored(training, hooks.state, hooks)
-        except DivergenceError as error:
-            raise DivergenceError(str(error), training.build_model(str(error))) from error
-        return training.build_model()
+        return complete_training(training, hooks, _run_stored, training.build_model)
 
 
 def _run_stored(training: OfflineTraining, state: TrainingState, hooks: TrainingHooks) -> None:

@@ -17,6 +17,7 @@ from wmel.errors import BadInput
 from wmel.training.checkpoints import CARD, CHECKPOINTS, remove_checkpoint, remove_file, write_checkpoint, write_tensors
 from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.finish import stored_weights
+from wmel.training.tdmpc2.learner import DivergenceError
 from wmel.training.tdmpc2.trainer import CurvePoint
 
 SNAPSHOT_FILE = "unfinished.safetensors"
@@ -143,6 +144,29 @@ class TrainingHooks:
     report: Callable[[CurvePoint], None] = lambda point: None  # with each new point of the training curve
     advance: Callable[[int], None] = lambda updates: None  # with the number of updates just done
     state: TrainingState | None = None  # None: no snapshots, episodes or intermediate checkpoints are written
+
+
+def complete_training(
+    training: Any,
+    hooks: TrainingHooks,
+    run_stored: Callable[[Any, TrainingState, TrainingHooks], None],
+    build_model: Callable[[str | None], TrainedModel | None],
+) -> TrainedModel:
+    """Runs a training to its end, with its state stored if `hooks` has one.
+
+    `build_model` returns the model of the training, given why it diverged, or None. Raises DivergenceError with that
+    model for a loss that is not finite.
+    """
+    try:
+        if hooks.state is None:
+            training.run(hooks.report, advance=hooks.advance)
+        else:
+            run_stored(training, hooks.state, hooks)
+    except DivergenceError as error:
+        raise DivergenceError(str(error), build_model(str(error))) from error
+    trained = build_model(None)
+    assert trained is not None, "a training that did not diverge has a model"
+    return trained
 
 
 def space_updates(updates: int, checkpoints: int) -> tuple[int, ...]:

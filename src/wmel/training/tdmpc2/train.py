@@ -21,10 +21,9 @@ from wmel.training.tdmpc2.finish import (
     fit_and_measure_decoder,
     restore_networks,
 )
-from wmel.training.tdmpc2.learner import DivergenceError
 from wmel.training.tdmpc2.online import TRAINING_STARTS, OnlineTraining, play_episodes
 from wmel.training.tdmpc2.replay import explain_out_of_memory
-from wmel.training.tdmpc2.resume import TrainingHooks, TrainingState
+from wmel.training.tdmpc2.resume import TrainingHooks, TrainingState, complete_training
 from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer
 
 MEASURED_EPISODES = 64
@@ -46,15 +45,7 @@ def train_tdmpc2(
     with limit_threads(settings.threads), use_device(device), explain_out_of_memory(settings):
         checkpoint_updates = () if hooks.state is None else hooks.state.checkpoint_updates(settings.updates)
         training = OnlineTraining(environment, settings, device, checkpoint_updates)
-        try:
-            if hooks.state is None:
-                training.run(hooks.report, advance=hooks.advance)
-            else:
-                _run_stored(training, hooks.state, hooks)
-        except DivergenceError as error:
-            has_best = training.best()[0] is not None
-            raise DivergenceError(str(error), _best_model(training, str(error)) if has_best else None) from error
-        return _best_model(training, None)
+        return complete_training(training, hooks, _run_stored, lambda diverged: _best_model(training, diverged))
 
 
 def _run_stored(training: OnlineTraining, state: TrainingState, hooks: TrainingHooks) -> None:
@@ -76,8 +67,11 @@ def _run_stored(training: OnlineTraining, state: TrainingState, hooks: TrainingH
     )
 
 
-def _best_model(training: OnlineTraining, diverged: str | None) -> TrainedModel:
+def _best_model(training: OnlineTraining, diverged: str | None) -> TrainedModel | None:
+    """The model of the best round, or of the last weights; None if these are not finite."""
     best, weights = training.best()
+    if diverged is not None and best is None:
+        return None
     return _build_model(training, weights, {"weights": LAST if best is None else BEST, "return": best}, diverged)
 
 
