@@ -38,6 +38,9 @@ def make_every_result(folder: Path) -> dict[str, Result]:
         "sweep": wmel.sweep("maze_toy", "cem", plan_horizons=[3, 5], output=folder / "sweep", **brief),
         "cpg": wmel.cpg("maze_toy", {"mine": f"{__name__}:still"}, output=folder / "cpg", **brief),
         "esnr": wmel.esnr(WORLD, [str(first)], output=folder / "esnr", **READING),
+        "diagnose": wmel.diagnose(
+            "prediction-error", "maze_toy", f"{__name__}:still", states=4, output=folder / "diagnose", quiet=True
+        ),
         "esnr_toy": wmel.esnr_toy(output=folder / "esnr_toy", seeds=4, speeds=[5.0, 6.0], quiet=True),
         "esnr_over_training": wmel.esnr_over_training(
             [run], WORLD, output=folder / "esnr_over_training", beside=beside, **READING
