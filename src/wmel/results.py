@@ -195,12 +195,16 @@ class Result:
     def save(self, folder: Path | str) -> Path:
         """Writes rows, record and summary to a folder that `wmel.load` can read.
 
-        Raises BadInput for a folder with another result.
+        Raises BadInput for a folder with another result, and for a result with neither rows nor record.
         """
         from wmel.reports.any_record import FILES
         from wmel.reports.records import write_record
 
         folder = Path(folder)
+        if self.store is None and self.write is None and self.record is None:
+            raise BadInput(
+                f"this result has no record to save in {folder}: write its to_json() or to_polars() to a file"
+            )
         check_writable(folder / SUMMARY)
         if self.store is None or getattr(self.store, "folder", None) != folder:
             _check_same_result(folder, self)

@@ -218,10 +218,18 @@ def test_a_result_has_rows_as_json(verb, made):
 def test_a_dry_run_is_a_table_without_a_figure(tmp_path):
     planned = wmel.study(STUDY, output=tmp_path / "no", dry_run=True, quiet=True)
     assert planned.to_polars().height == len(planned.to_pandas()) == 1
-    assert (planned.save(tmp_path / "saved") / "summary.md").exists()
     with pytest.raises(BadInput, match="no figure"):
         planned.plot()
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("name", ["list_parts", "explain", "doctor", "a dry run"])
+def test_what_has_no_record_is_not_saved(name, tmp_path):
+    made = {"a dry run": lambda: wmel.study(STUDY, output=tmp_path / "no", dry_run=True, quiet=True)}
+    result = made[name]() if name in made else getattr(wmel, name)()
+    with pytest.raises(BadInput, match="saved"):
+        result.save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
 
 
 def test_without_pandas_the_extra_is_named(made, monkeypatch):
