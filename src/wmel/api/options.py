@@ -227,7 +227,12 @@ class RowOptions(TypedDict, total=False):
         ),
     ]
     deadline_ms: Annotated[float | None, Option("Add the share of decisions made within this time.", "number")]
-    rewards: Annotated[bool, Option("Keep the reward of every step in the record.", "flag", default=False)]
+    rewards: Annotated[
+        bool,
+        Option(
+            "Keep the reward of every step in the .json record too; stored rows always have it.", "flag", default=False
+        ),
+    ]
     trajectories: Trajectories
 
 
