@@ -78,6 +78,7 @@ class Result:
     write: Callable[[Path], object] | None = None  # saves more than the record in a folder
     recorded: Callable[[], Any] | None = None  # returns tables of episodes with extra columns, if there is no store
     prints_rows: bool = False  # the JSON is that of the rows, instead of the record
+    data: Any = None  # the JSON, instead of that of the record or of the rows
     more: Mapping[str, Any] = field(default_factory=dict)  # attributes of a single verb
 
     def __getattr__(self, name: str) -> Any:
@@ -156,6 +157,8 @@ class Result:
 
     def to_json(self) -> str:
         """The record as JSON, or the summary if there is no record."""
+        if self.data is not None:
+            return json.dumps(self.data, indent=1)
         if not self.prints_rows and self.record is not None:
             return self.record.model_dump_json(by_alias=True, indent=1)
         return json.dumps([dict(row) for row in self.rows], indent=1)
@@ -192,12 +195,16 @@ class Result:
     def save(self, folder: Path | str) -> Path:
         """Writes rows, record and summary to a folder that `wmel.load` can read.
 
-        Raises BadInput for a folder with another result.
+        Raises BadInput for a folder with another result, and for a result with neither rows nor record.
         """
         from wmel.reports.any_record import FILES
         from wmel.reports.records import write_record
 
         folder = Path(folder)
+        if self.store is None and self.write is None and self.record is None:
+            raise BadInput(
+                f"this result has no record to save in {folder}: write its to_json() or to_polars() to a file"
+            )
         check_writable(folder / SUMMARY)
         if self.store is None or getattr(self.store, "folder", None) != folder:
             _check_same_result(folder, self)

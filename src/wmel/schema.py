@@ -67,7 +67,13 @@ EPISODE_COLUMNS: tuple[Column, ...] = (
     Column("perturbed", bool, False, "whether a perturbation occurred before the end", can_be_missing=False),
     Column("unperturbed_success", np.float64, np.nan, "1 or 0: the same seed, unperturbed; missing: not run"),
     Column("error", object, "", "the error that ended the episode"),
-    Column("rewards", object, None, "reward of every step", is_series=True),
+    Column(
+        "rewards",
+        object,
+        None,
+        "reward of every step; always stored with rows, in a .json record with --rewards",
+        is_series=True,
+    ),
     Column("planning_latencies_ms", object, (), "times of single decisions at batch 1", "measure", True, False),
 )
 COLUMNS: Mapping[str, Column] = {column.name: column for column in EPISODE_COLUMNS}

@@ -43,6 +43,9 @@ def make_every_result(folder: Path, quick_toy: Callable[[], AbstractContextManag
         "cpg": wmel.cpg("maze_toy", {"mine": f"{__name__}:still"}, output=folder / "cpg", **brief),
         "esnr": wmel.esnr(WORLD, [str(first)], output=folder / "esnr", **READING),
         "esnr_toy": toy,
+        "diagnose": wmel.diagnose(
+            "prediction-error", "maze_toy", f"{__name__}:still", states=4, output=folder / "diagnose", quiet=True
+        ),
         "esnr_over_training": wmel.esnr_over_training(
             [run], WORLD, output=folder / "esnr_over_training", beside=beside, **READING
         ),

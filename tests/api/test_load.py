@@ -11,15 +11,17 @@ import pytest
 import wmel
 from tests.api.every_verb import READING, STUDY, WORLD, make_every_result
 from wmel.errors import BadInput, BadRecord, MissingExtra
+from wmel.experiments.load import load_study
 from wmel.reports.document import Table
 
 ROOT = Path(__file__).parents[2]
 EARLIER = ROOT / "tests" / "golden" / "version_2_0"
-VERBS = ["run", "sweep", "cpg", "esnr", "esnr_toy", "esnr_over_training", "train", "study", "report", "compare"]
-VERBS += ["power", "check"]
+VERBS = ["run", "sweep", "cpg", "esnr", "diagnose", "esnr_toy", "esnr_over_training", "train", "study", "report"]
+VERBS += ["compare", "power", "check"]
 FOLDERS = [verb for verb in VERBS if verb not in ("compare", "power", "check")]
+WITH_ROWS = ["run", "sweep", "cpg", "esnr", "diagnose", "esnr_over_training", "study"]  # or with readings
 FILES = ["run/run.json", "sweep/sweep.json", "cpg/cpg.json", "esnr/esnr.json", "esnr_toy/toy.json"]
-FILES += ["report/results.json", "train/card.json"]
+FILES += ["diagnose/results.json", "report/results.json", "train/card.json"]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,22 @@ def test_a_record_gives_its_result_back(file, made, folder):
     again = wmel.load(folder / file)
     assert_same(made[verb], again)
     assert verb == "report" or set(again.more) >= set(made[verb].more)
+
+
+@pytest.mark.parametrize("verb", WITH_ROWS)
+def test_the_report_of_a_folder_is_the_result_that_is_loaded_from_it(verb, made, folder, tmp_path):
+    found, loaded = wmel.report(folder / verb, output=tmp_path / "report", quiet=True), wmel.load(folder / verb)
+    assert found.verb == loaded.verb
+    for again in (found, wmel.load(tmp_path / "report"), wmel.load(found.save(tmp_path / "saved"))):
+        assert_same(loaded, again)
+        assert again.verb == loaded.verb
+
+
+def test_the_report_of_a_gap_lists_the_cells_that_are_incomplete(made, folder, tmp_path):
+    shutil.copytree(folder / "cpg", tmp_path / "cpg")
+    (cell,) = (one.cell for one in load_study(tmp_path / "cpg").results if one.cell.arm.name == "random")
+    shutil.rmtree(tmp_path / "cpg" / "cells" / cell.key)
+    assert cell.name in str(wmel.report(tmp_path / "cpg", quiet=True)) and cell.name not in str(made["cpg"])
 
 
 def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
@@ -200,10 +218,18 @@ def test_a_result_has_rows_as_json(verb, made):
 def test_a_dry_run_is_a_table_without_a_figure(tmp_path):
     planned = wmel.study(STUDY, output=tmp_path / "no", dry_run=True, quiet=True)
     assert planned.to_polars().height == len(planned.to_pandas()) == 1
-    assert (planned.save(tmp_path / "saved") / "summary.md").exists()
     with pytest.raises(BadInput, match="no figure"):
         planned.plot()
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("name", ["list_parts", "explain", "doctor", "a dry run"])
+def test_what_has_no_record_is_not_saved(name, tmp_path):
+    made = {"a dry run": lambda: wmel.study(STUDY, output=tmp_path / "no", dry_run=True, quiet=True)}
+    result = made[name]() if name in made else getattr(wmel, name)()
+    with pytest.raises(BadInput, match="saved"):
+        result.save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
 
 
 def test_without_pandas_the_extra_is_named(made, monkeypatch):

@@ -99,6 +99,17 @@ def test_rewards_are_in_every_record_that_has_rows(tmp_path, kept):
     assert (arm.results[0].rewards is not None) == kept
 
 
+def test_rewards_are_stored_with_the_rows_of_every_verb_without_an_option(tmp_path):
+    pytest.importorskip("mujoco")
+    study = {"name": "s", "episodes": 2, "horizon": 5, "planners": ["cem"], "environments": ["dmc_cartpole"]}
+    how = {"episodes": 2, "horizon": 5, "quiet": True}
+    wmel.study(study, output=tmp_path / "study", quiet=True)
+    wmel.run("dmc_cartpole", "random", output=tmp_path / "run", **how)
+    for name in ("study", "run"):
+        assert set(wmel.load(tmp_path / name).to_polars()["rewards"].list.len()) == {5}
+    assert "--rewards" in wmel.explain("rewards").answer
+
+
 def test_where_states_went_is_in_every_result_and_survives_its_record(tmp_path):
     pytest.importorskip("mujoco")
     how = {"episodes": 2, "horizon": 5, "quiet": True}

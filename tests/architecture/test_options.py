@@ -1,8 +1,10 @@
 """Options are declared once and shared, or generated from the settings of parts."""
 
 import ast
+import sys
 
 from tests.architecture.test_layers import FILES, name_of, package_of, tree_of
+from wmel.cli.main import VERBS
 
 MOST = 60
 
@@ -20,6 +22,36 @@ def declarations(package: str) -> list[tuple[str, bool]]:
                 marked = any(keyword.arg == "is_argument" for keyword in node.keywords)
                 found.append((f"{name_of(path)}:{node.lineno}", marked or made == "Argument"))
     return found
+
+
+CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts and words
+    "wmel.errors": {"BadInput", "WmelError", "suggest_name"},
+    "wmel.catalog": {"CATALOGUE", "PRESETS", "REGISTRIES"},
+    "wmel.parts": {"Registry", "Setting", "import_object"},
+    "wmel.glossary.lookup": {"names"},
+}
+
+
+def test_the_command_line_calls_verbs_and_holds_none():
+    offenders = []
+    for path in (path for path in FILES if package_of(path) == "cli"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Import):
+                used = [(alias.name, None) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                used = [(node.module or "", alias.name) for alias in node.names]
+            else:
+                continue
+            offenders += [f"{name_of(path)} imports {module}: {name}" for module, name in used if not may(module, name)]
+    assert offenders == []
+    assert [target for target, _ in VERBS.values() if not target.startswith("wmel.api.")] == []
+
+
+def may(module: str, name: str | None) -> bool:
+    """Whether the command line may import a name of a module."""
+    if module.partition(".")[0] != "wmel":
+        return module.partition(".")[0] in {*sys.stdlib_module_names, "typer"}
+    return f"{module}.".startswith(("wmel.api.", "wmel.cli.")) or name in CLI_MAY_IMPORT.get(module, ())
 
 
 def test_few_options_are_typed_by_hand():

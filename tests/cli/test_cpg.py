@@ -70,6 +70,8 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
     assert entry["verdict"] == "MODEL BOTTLENECK" and entry["gap_method"] == "confidence sequence"
     assert "10 pairs" in done.stdout
     assert entry["verdict_paper"] is None and "paper" not in entry["verdicts"]  # which do not allow for stopping early
+    page = wmel_command("report", "gap", cwd=tmp_path)
+    assert page.returncode == 0 and "Incomplete" not in page.stdout + (tmp_path / "gap" / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

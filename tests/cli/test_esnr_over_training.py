@@ -135,12 +135,17 @@ def test_what_was_read_is_not_read_again(again, tmp_path):
     assert [one["esnr"] for one in found["data"]["readings"]] == [one["esnr"] for one in before["data"]["readings"]]
 
 
-@pytest.mark.parametrize(
-    "more", [["--sigma", "0.3"], ["--methods", "fog"], ["--no-oracle"], ["--init", "fixed"], ["--rollout", "decoded"]]
-)
-def test_another_question_is_read_anew_and_never_mixed_with_the_first(again, tmp_path, more):
+@pytest.mark.parametrize("more", [["--sigma", "0.3"], ["--methods", "fog"], ["--no-oracle"], ["--init", "fixed"]])
+def test_another_question_is_refused_and_leaves_the_folder_as_it_is(again, tmp_path, more):
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.json")}
+    done, _ = again(*more)
+    assert done.returncode == 2 and str(tmp_path) in done.stderr and done.stderr.count("\n") == 1
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.json")} == before
+
+
+def test_models_that_imagine_in_another_way_are_read_anew_and_never_mixed_with_the_first(again, tmp_path):
     before = {file: file.read_bytes() for file in tmp_path.rglob("reading.json")}
-    done, files = again(*more)
+    done, files = again("--rollout", "decoded")
     assert done.returncode == 0, done.stderr
     assert "5/5 readings" in done.stderr and len(files) == 10
     assert {file: files[file] for file in before} == before

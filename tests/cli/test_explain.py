@@ -52,3 +52,5 @@ def test_python_explains_the_same(wmel_command):
     assert found.answer.startswith("gap: ") and {row["what"] for row in found.rows} >= {"Definition", "Formula"}
     assert "<table>" in found._repr_html_() and json.loads(found.to_json())
     assert len(wmel.explain().entries) > 300
+    for words in (["gap"], ["MODEL", "BOTTLENECK"], []):
+        assert f"{wmel.explain(words).to_json()}\n" == wmel_command("explain", *words, "--json").stdout

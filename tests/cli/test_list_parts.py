@@ -4,6 +4,7 @@ import pytest
 
 import wmel
 from wmel.catalog import CATALOGUE
+from wmel.errors import BadInput
 
 
 def test_every_part_is_listed_with_what_it_is(wmel_command):
@@ -56,6 +57,7 @@ def test_what_is_written_with_a_part_is_explained_with_it(wmel_command):
 def test_an_object_is_listed_as_what_it_is(wmel_command, name, kind):
     done = wmel_command("list", name)
     assert done.returncode == 0 and done.stdout.startswith(f"{name}: {kind}, ")
+    assert json.loads(wmel_command("list", name, "--json").stdout)["kind"] == kind
 
 
 @pytest.mark.parametrize("verb", ["list", "check"])
@@ -66,6 +68,26 @@ def test_what_cannot_be_made_is_refused_with_the_reason(wmel_command, verb):
 
 def test_what_a_function_makes_is_checked(wmel_command):
     assert "make_planner as planner" in wmel_command("check", "tests.experiments.swept_parts:make_planner").stdout
+
+
+@pytest.mark.parametrize("flag", ["--env", "--environment"])
+def test_both_spellings_of_an_environment_are_taken(flag, wmel_command):
+    done = wmel_command("list", "mlp", flag, "maze_toy", "--json")
+    assert json.loads(done.stdout) == json.loads(wmel.list_parts("mlp", environment="maze_toy").to_json())
+    assert done.stdout != wmel_command("list", "mlp", "--json").stdout
+
+
+@pytest.mark.parametrize("line", ["list nothing-like-it", "explain nothing-like-it", "list cem --env nowhere"])
+def test_lookups_show_the_traceback_of_an_error_where_it_is_wanted(line, wmel_command):
+    plain, debug = wmel_command(*line.split()), wmel_command(*line.split(), "--debug")
+    assert plain.returncode == debug.returncode == (0 if "cem" in line else 2)
+    assert ("Traceback" in debug.stderr) == (debug.returncode == 2) and "Traceback" not in plain.stderr
+
+
+@pytest.mark.parametrize("call", [lambda: wmel.list_parts(3), lambda: wmel.explain(3), lambda: wmel.explain(["a", 3])])
+def test_what_is_no_word_is_refused(call):
+    with pytest.raises(BadInput, match="3"):
+        call()
 
 
 @pytest.mark.parametrize("names", [["cem", "mppi"], ["planners", "cem"], ["planners", "presets"], ["paper"]])
@@ -79,4 +101,7 @@ def test_python_lists_what_the_command_line_lists(wmel_command):
     assert {row["entry"] for row in wmel.list_parts("cem").rows} == set(CATALOGUE["planners"].settings_of("cem")) | {
         "execute"
     }
+    for words in ([], ["cem"], ["planners"], ["cem", "mppi"], ["presets"]):
+        assert f"{wmel.list_parts(words).to_json()}\n" == wmel_command("list", *words, "--json").stdout
+    assert f"{wmel.doctor().to_json()}\n" == wmel_command("doctor", "--json").stdout
     assert wmel.doctor().entries["packages"] == json.loads(wmel_command("doctor", "--json").stdout)["packages"]

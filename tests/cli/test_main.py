@@ -61,3 +61,14 @@ def test_an_interruption_is_said_in_one_line(tmp_path):
 def test_no_color_means_no_escape_codes(wmel_process):
     done = wmel_process("run", "--episodes", "2", NO_COLOR="1", FORCE_COLOR="")
     assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["run --episodes 1 --quiet", "cpg --env maze_toy --model own:still --episodes 1 --quiet", "list planners"]
+)
+def test_a_command_that_uses_no_checkpoint_needs_no_torch(line, tmp_path):
+    (tmp_path / "own.py").write_text("def still(state, action):\n    return state\n")
+    code = "import sys; sys.modules['torch'] = None; from wmel.cli.main import main; main()"
+    command = [sys.executable, "-c", code, *line.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

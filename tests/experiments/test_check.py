@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import wmel
 from tests.experiments.studies import LEARNED, MAZE, read_study, written
@@ -117,3 +118,17 @@ def test_a_failure_of_an_earlier_version_is_read(tmp_path):
     assert store.failure(cell) == "old"
     store.write_failure(cell, "other", "new")
     assert store.failure(cell) == "old; new"
+
+
+def test_parts_are_tried_on_as_few_threads_as_they_run(monkeypatch):
+    """At the sizes of a plan a second thread of torch or BLAS costs time, on a busy machine most of it."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    threads = []
+
+    def watched(state, action):
+        threads.extend(pool["num_threads"] for pool in threadpool_info())
+        return state
+
+    with threadpool_limits(limits=2):
+        wmel.run("maze_toy", "cem", model={"watched": watched}, episodes=1, horizon=1, candidates=2, quiet=True)
+    assert set(threads) == {1}

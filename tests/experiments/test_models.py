@@ -161,3 +161,19 @@ def test_weights_of_a_checkpoint_leave_the_world_they_are_restored_for_alone(tmp
     checkpoints.write_checkpoint(tmp_path / "td", wider, card)
     assert checkpoints.restore(tmp_path / "td", world).network.high == 2
     assert world.spec.actions.low == -1 and world.spec.actions.high == 1
+
+
+@pytest.mark.parametrize(("elsewhere", "trainings"), [({}, 2), ({"environment": "two_room_toy"}, 4)])
+def test_a_dry_run_counts_each_training_once_however_many_checkpoints_it_has(elsewhere, trainings, tmp_path):
+    """A diagnostic in another environment needs models that are trained there."""
+    recipe = {"name": "m", "trainer": "mlp", "epochs": 3, "checkpoints": [1, 2, 3], "hidden": [4], "seeds": [0, 1]}
+    data = {"name": "s", "seeds": [0, 1], "episodes": 1, "horizon": 2, "environments": ["maze_toy"], "models": [recipe]}
+    data["planners"] = [{"name": "cem", "candidates": 2, "plan_horizon": 2}]
+    data["diagnostics"] = [{"name": "prediction-error", "states": 2, "steps": 2, **elsewhere}]
+    (foreseen,) = wmel.study(data, output=tmp_path / "store", dry_run=True, quiet=True).rows
+    done = wmel.study(data, output=tmp_path / "store", quiet=True)
+    assert (
+        foreseen["models"] == done.summary.trained == len(list((tmp_path / "store" / "models").iterdir())) == trainings
+    )
+    (left,) = wmel.study(data, output=tmp_path / "store", dry_run=True, quiet=True).rows
+    assert left["models"] == 0

@@ -110,7 +110,10 @@ def recorded_result(record: CheckRecord) -> Result:
 
 @verb
 def doctor() -> Result:
-    """Versions, and for every extra what is installed or how to install it; `.entries` has the same as data."""
+    """Print versions, and for every extra what is installed or how to install it.
+
+    `.entries` has the same as data.
+    """
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     versions = {"wmel": wmel_version(), "python": platform.python_version(), "machine": machine}
     rows = requirements()
@@ -121,13 +124,14 @@ def doctor() -> Result:
     answer = f"wmel {versions['wmel']}, Python {versions['python']}, {machine}"
     incomplete = dict.fromkeys(row["part"] for row in rows if not row["fits"] and row["part"] != "core")
     advice = [f"extra '{one}' is not complete: pip install 'wmel[{one}]'{_caveat(one)}" for one in incomplete]
+    entries = {**versions, "packages": rows}
     return Result(
         answer,
         [dict(row) for row in rows],
         lines=[answer, lines_of(packages), *advice],
         verb="doctor",
-        prints_rows=True,
-        more={"entries": {**versions, "packages": rows}},
+        data=entries,
+        more={"entries": entries},
     )
 
 

@@ -9,6 +9,7 @@ from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.api.load import load
+from wmel.api.same_record import refuse_other_kind
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
@@ -59,6 +60,8 @@ def compare(
     paths = [Path(one).resolve() for one in (run_a, run_b) if not isinstance(one, Result)]
     if output is not None and Path(output).resolve() in paths:
         raise BadInput(f"--output would overwrite what is compared: {output}")
+    if output is not None:
+        refuse_other_kind(Path(output), "comparison")
     a, b = _side(run_a), _side(run_b)
     if a.kind != b.kind:
         kinds = f"{_called(run_a)} is {a.kind} and {_called(run_b)} is {b.kind}"

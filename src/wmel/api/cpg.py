@@ -1,6 +1,6 @@
 """wmel.cpg: what a planner loses when a model replaces the true dynamics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,9 +18,10 @@ from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
 from wmel.reports.document import draw_figure
+from wmel.reports.envelopes import MissingEntry
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_gaps import study_answer
-from wmel.reports.study_record import study_of_gaps
+from wmel.reports.study_record import missing_entries, study_of_gaps
 from wmel.reports.study_report import study_document
 from wmel.reports.study_tables import gap_numbers
 from wmel.results import Result
@@ -102,7 +103,8 @@ def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[tuple[str, st
     record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
     live = {name: one for (kind, name), one in (objects or {}).items() if kind == "model" and name in sources}
     models = {**sources, **trained_folders(loaded, store), **live}
-    return _result(arms, record, models, store, rewards=rewards)
+    missing = missing_entries([one for one in loaded.results if one.failure or not loaded.anytime])
+    return _result(arms, record, models, store, rewards=rewards, missing=missing)
 
 
 def trained_folders(loaded: LoadedStudy, store: Store) -> dict[str, Any]:
@@ -125,7 +127,13 @@ def recorded_result(record: CPGRecord, folder: Path) -> Result:
 
 
 def _result(
-    arms: Arms | None, record: Any, models: dict[str, Any], store: Store | None, *, rewards: bool = False
+    arms: Arms | None,
+    record: Any,
+    models: dict[str, Any],
+    store: Store | None,
+    *,
+    rewards: bool = False,
+    missing: Sequence[MissingEntry] = (),
 ) -> Result:
     runs = [] if arms is None else [arms.oracle, *arms.learned.values()]
     own: dict[str, Any] = {"models": models}
@@ -140,7 +148,7 @@ def _result(
         rows=lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
         record=record,
         verb="cpg",
-        document=lambda: study_document(study_of_gaps(record())),
+        document=lambda: study_document(study_of_gaps(record(), missing)),
         draw=partial(draw_figure, "figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,

@@ -14,6 +14,7 @@ from wmel.api.swept import Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
+from wmel.experiments.resume import with_stored_points
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
 from wmel.reports.records import write_record
@@ -122,7 +123,11 @@ def read_models(
     how = runner_options(given, options)
     with store_for(folder) as store:
         loaded, summary = run_and_load(
-            study, store, how, title=study.diagnostics[0].diagnostic["name"], quiet=options["quiet"]
+            with_stored_points(study, store),
+            store,
+            how,
+            title=study.diagnostics[0].diagnostic["name"],
+            quiet=options["quiet"],
         )
         if summary.failures and all(found is None for _, found in loaded.readings):
             raise BadInput(summary.failures[0])

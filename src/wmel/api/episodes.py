@@ -12,6 +12,7 @@ from wmel.analysis.scorecard import metric, metric_data, metric_texts
 from wmel.api.given import Given, has_its_settings, perturbation_entry, seeds_of
 from wmel.api.objects import metric_entry
 from wmel.api.progress import note, progress_listener
+from wmel.api.same_record import refuse_other_record
 from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
@@ -22,6 +23,7 @@ from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, write_steps
+from wmel.experiments.resume import with_stored_points
 from wmel.experiments.run import RunOptions, Summary, run_study
 from wmel.experiments.store import MemoryStore, Store
 from wmel.files import check_writable, write_atomically
@@ -61,9 +63,12 @@ def run_episodes(
     steps = None if options["trajectories"] is None else Path(options["trajectories"])
     if steps is not None:
         check_steps_path(steps, study.cells)
+    if output is not None and output.suffix == RECORD_SUFFIX:
+        refuse_other_record(output, study)
     how = runner_options(given, options, anytime=anytime, needs_criterion=needs_criterion)
     with store_for(output) as store:
-        loaded, summary = run_and_load(study, store, how, title=_title(study), quiet=options["quiet"])
+        whole = with_stored_points(study, store)
+        loaded, summary = run_and_load(whole, store, how, title=_title(study), quiet=options["quiet"])
         whole_results(loaded, summary)
         result = make(loaded, kept_store(store))
         files = dict(write(result))

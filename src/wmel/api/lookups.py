@@ -1,6 +1,7 @@
 """wmel.list_parts and wmel.explain: every part with its settings, and every word of the outputs."""
 
 import inspect
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.glossary.lookup import all_groups, find
-from wmel.glossary.words import Word, list_lines, meaning_lines, part_words
+from wmel.glossary.words import Word as Meaning
+from wmel.glossary.words import list_lines, meaning_lines, part_words
 from wmel.kinds import kind_of, takes_environment
 from wmel.parts import Part, Registry, import_object
 from wmel.reports.terminal import lines_of, table, terminal_width
@@ -26,26 +28,30 @@ Names = Annotated[
     o.Option(
         "Kinds of parts (environments, planners, ...) or parts, whose settings are explained; one of your own is "
         "package.module:object.",
+        "texts",
         is_argument=True,
+        names=("kinds", *KINDS),
     ),
 ]
 
 
 @verb
-def list_parts(names: Names = None, *, environment: Any = None) -> Result:
+def list_parts(names: Names = None, *, environment: o.Environment = None) -> Result:
     """List the parts that can be named, by kind, or explain the settings of some.
 
-    ENVIRONMENT is where the defaults of a trainer are shown. `.entries` has the same as data, by kind or by name.
+    The defaults of a trainer are those in an environment, where one is given. `.entries` has the same as data.
     """
-    listed = [names] if isinstance(names, str) else list(names or KINDS)
+    listed = _words(names, "names") or KINDS
     found = {name: _find(name, environment, is_alone=len(listed) == 1) for name in listed}
+    entries = {name: entry for name, (entry, _) in found.items()}
+    is_part = names is not None and len(listed) == 1 and "settings" in entries[listed[0]]
     return Result(
         "; ".join(_answer(name, entry) for name, (entry, _) in found.items()),
         [{"name": name, **row} for name, (entry, _) in found.items() for row in _rows(entry)],
         lines=[line for _, lines in found.values() for line in lines],
         verb="list_parts",
-        prints_rows=True,
-        more={"entries": {name: entry for name, (entry, _) in found.items()}},
+        data=_plain(entries[listed[0]] if is_part else entries),
+        more={"entries": entries},
     )
 
 
@@ -164,29 +170,43 @@ def _resolve_defaults(name: str, registry: Registry, environment: Any) -> dict[s
 def _as_typed(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return ",".join(map(str, value))
-    return value.strip("\n").replace("\n", "/") if isinstance(value, str) else value
+    if value is None or isinstance(value, bool | int | float | Mapping):
+        return value
+    return str(value).strip("\n").replace("\n", "/")
 
 
-def as_json(entries: Mapping[str, Any], names: Sequence[str] | None) -> Any:
-    """One document: of a single part its settings, else every entry by its name."""
-    is_part = names is not None and len(names) == 1 and "settings" in entries[names[0]]
-    return entries[names[0]] if is_part and names else dict(entries)
+def _plain(entries: Any) -> Any:
+    """Entries as JSON has them."""
+    return json.loads(json.dumps(entries, default=dict))
 
 
-Name = Annotated[
-    str | None,
+def _words(given: Any, what: str) -> list[str]:
+    """One text, or several."""
+    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else given
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(one, str) for one in listed)):
+        raise BadInput(f"{what} takes text, got {given!r}")
+    return listed or []
+
+
+Word = Annotated[
+    str | Sequence[str] | None,
     o.Option(
-        "A word of any output: a metric, a verdict, a column, a setting.  [default: all are listed]", is_argument=True
+        "A word of any output: a metric, a verdict, a column, a field, a part or a setting.  [default: all are listed]",
+        "texts",
+        is_argument=True,
+        metavar="WORD",
+        names=("words",),
     ),
 ]
 
 
 @verb
-def explain(word: Name = None) -> Result:
+def explain(word: Word = None) -> Result:
     """What a word of any output means: its definition, formula, how to read it, and the page to read on."""
-    if word is None:
+    words = _words(word, "word")
+    if not words:
         return _list()
-    found = find(word)
+    found = find(" ".join(words))
     rows = [
         {"word": one.name, "group": one.group, "what": heading, "text": text}
         for one in found
@@ -197,12 +217,12 @@ def explain(word: Name = None) -> Result:
         rows,
         lines=meaning_lines(found, terminal_width()),
         verb="explain",
-        prints_rows=True,
+        data=_entries(found),
         more={"entries": _entries(found)},
     )
 
 
-def _entries(words: Iterable[Word]) -> dict[str, list[dict[str, Any]]]:
+def _entries(words: Iterable[Meaning]) -> dict[str, list[dict[str, Any]]]:
     """Every meaning, by word."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for one in words:
@@ -220,6 +240,6 @@ def _list() -> Result:
         [{"group": group.title, "words": ", ".join(one.name for one in group.words)} for group in groups],
         lines=[answer, "", *list_lines(groups, terminal_width())],
         verb="explain",
-        prints_rows=True,
+        data=entries,
         more={"entries": entries},
     )

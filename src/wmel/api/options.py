@@ -23,7 +23,7 @@ class Option:
     default: Any = None  # of an option in a group
     is_argument: bool = False
     metavar: str | None = None
-    names: tuple[str, ...] = ()  # kinds of parts whose names a shell completes it with
+    names: tuple[str, ...] = ()  # what a shell completes it with: kinds of parts, presets, kinds, words
     at_least: float | None = None  # of a number
     at_most: float | None = None
 
@@ -232,7 +232,12 @@ class RowOptions(TypedDict, total=False):
         ),
     ]
     deadline_ms: Annotated[float | None, Option("Add the share of decisions made within this time.", "number")]
-    rewards: Annotated[bool, Option("Keep the reward of every step in the record.", "flag", default=False)]
+    rewards: Annotated[
+        bool,
+        Option(
+            "Keep the reward of every step in the .json record too; stored rows always have it.", "flag", default=False
+        ),
+    ]
     trajectories: Trajectories
 
 

@@ -13,9 +13,10 @@ from wmel.contract.cell import Cell, CellResult, swept_setting
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import load_study
+from wmel.experiments.load import LoadedStudy, load_study
 from wmel.reports.any_record import FILES
 from wmel.reports.records import write_record
+from wmel.reports.study_record import gap_title
 from wmel.reports.terminal import render_terminal
 from wmel.results import Result
 
@@ -51,14 +52,23 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
     check_outputs(into / FILES["study"], *_page_paths(into, "report").values())
     if criterion is not None:
         loaded = replace(loaded, results=rescore_results(loaded.results, criterion))
-    if loaded.verb["name"] in ("study", "cpg"):
-        result = stored_study(loaded, store, criterion)
+    result = stored_result(loaded, store) if criterion is None else _judged_result(loaded, store, criterion)
+    if result.write is None:
+        write_record(into / FILES[result.record.kind], result.record)
     else:
-        result = stored_result(loaded, store)
-    write_record(into / FILES[result.record.kind], result.record)
+        result.write(into)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
     files = _write_pages(result, into, "report")
     return replace(result, files=files, failures=damaged, folder=into, lines=lambda: _first_lines(result))
+
+
+def _judged_result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion) -> Result:
+    """The result of rows that were judged by another criterion; a comparison becomes a study, which names it."""
+    verb = loaded.verb["name"]
+    if verb not in ("study", "cpg"):
+        return stored_result(loaded, store)
+    title = gap_title(loaded.results[0].cell.task.environment["name"]) if verb == "cpg" else loaded.name
+    return stored_study(replace(loaded, name=title), store, criterion)
 
 
 def _first_lines(result: Result) -> list[str]:

@@ -25,30 +25,23 @@ def typed_words(verbs: Collection[str], environ: MutableMapping[str, str] = os.e
 
 
 def names_of(*kinds: str) -> Callable[[str], list[str]]:
-    """A completion by the names of parts of some kinds, or of presets."""
+    """A completion by the names of parts of some kinds, of presets, of the kinds themselves, or of words explained."""
 
     def complete(incomplete: str) -> list[str]:
-        from wmel.catalog import CATALOGUE, PRESETS
-
-        names = {**{kind: registry.parts for kind, registry in CATALOGUE.items()}, "presets": PRESETS}
-        return [name for kind in kinds for name in names[kind] if name.startswith(incomplete)]
+        return [name for kind in kinds for name in _names(kind) if name.startswith(incomplete)]
 
     return complete
 
 
-def complete_listed(incomplete: str) -> list[str]:
-    """What `wmel list` takes: kinds of parts, presets, and names of parts."""
-    from wmel.catalog import CATALOGUE
+def _names(kind: str) -> Collection[str]:
+    from wmel.catalog import CATALOGUE, PRESETS
 
-    kinds = [name for name in (*CATALOGUE, "presets") if name.startswith(incomplete)]
-    return kinds + names_of("presets", *CATALOGUE)(incomplete)
+    if kind == "words":
+        from wmel.glossary.lookup import names
 
-
-def complete_word(incomplete: str) -> list[str]:
-    """What `wmel explain` takes."""
-    from wmel.glossary.lookup import names
-
-    return [name for name in names() if name.startswith(incomplete)]
+        return names()
+    named = {**{name: registry.parts for name, registry in CATALOGUE.items()}, "presets": PRESETS}
+    return named if kind == "kinds" else named[kind]
 
 
 def _split(line: str) -> list[str]:

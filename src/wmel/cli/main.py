@@ -41,11 +41,10 @@ VERBS = {  # name -> the function behind it, and what it does
     "show": ("wmel.api.load:show", "Check a stored record and print what it holds."),
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
     "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
-    "list": ("wmel.cli.lookups:list_parts", "List the parts of the catalogue, or the settings of one."),
-    "explain": ("wmel.cli.lookups:explain", "Print what a word of any output means."),
-    "doctor": ("wmel.cli.lookups:doctor", "Print what is installed and what is missing."),
+    "list": ("wmel.api.lookups:list_parts", "List the parts of the catalogue, or the settings of one."),
+    "explain": ("wmel.api.lookups:explain", "Print what a word of any output means."),
+    "doctor": ("wmel.api.check:doctor", "Print what is installed and what is missing."),
 }
-PLAIN = ("list", "explain", "doctor")  # commands that print by themselves
 NAMING = {"train": "trainer", "diagnose": "diagnostic"}  # verbs whose argument is a part, by its kind
 VALUED = (
     "--env",
@@ -105,19 +104,16 @@ def app_for(typed: list[str]) -> typer.Typer:
         if name != called:
             app.command(name, help=summary)(lambda: None)
             continue
-        app.command(name, cls=EachOnce, epilog=EXAMPLES[name])(_command(name, target, typed))
+        app.command(name, cls=EachOnce, epilog=EXAMPLES[name])(_command(target, typed))
     return app
 
 
-def _command(name: str, target: str, typed: list[str]) -> Callable[..., Any]:
+def _command(target: str, typed: list[str]) -> Callable[..., Any]:
+    from wmel.api.given import add_cwd_to_path
+    from wmel.cli.generate import command_of
     from wmel.parts import import_object
 
     verb = import_object(target)
-    if name in PLAIN:
-        return verb
-    from wmel.api.given import add_cwd_to_path
-    from wmel.cli.generate import command_of
-
     add_cwd_to_path()
     return command_of(verb, show_result, _own_settings(verb, typed))
 

@@ -28,6 +28,7 @@ from wmel.experiments.build import (
     check_checkpoint,
     model_kind,
 )
+from wmel.machine import limit_blas_threads
 from wmel.models.callable_model import CallableModel, adapt_model
 from wmel.models.imagine import model_input
 from wmel.parts import implements
@@ -112,8 +113,9 @@ def _check_each_kind(
             check_checkpoint(environment, model or None, paths)
         checked_files.add(files)
 
-    for cell in cells:
-        _name_cell_in_errors(cell.name, lambda cell=cell: check_one(cell))
+    with limit_blas_threads():
+        for cell in cells:
+            _name_cell_in_errors(cell.name, lambda cell=cell: check_one(cell))
 
 
 def _name_cell_in_errors(cell: str, work: Callable[[], Any]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wmel.contract.cell import FLOOR, Cell, Diagnostic, Part, part_label
@@ -88,22 +88,84 @@ def refuse_other_result(store: Store, study: Study) -> None:
     Two results are the same if they have the same verb and, for
     - `study`: the same name;
     - `run`: the same task (environment, criterion, perturbation, steps), planner or policy, and model;
-    - `cpg`: the same task and planner, with any models;
+    - `cpg`: the same task and planner; models may differ, but two of one name must be the same model;
     - `sweep`: the same swept settings, and what `run` compares;
-    - `diagnose`: the same diagnostic, environment and objective, with any models;
-    - `esnr` and `esnr_over_training`: nothing more, as one folder keeps several readings apart.
+    - `diagnose`, `esnr` and `esnr_over_training`: the same diagnostic with the same settings, environment and
+      objective, with any models.
     Numbers of episodes, seeds, swept values, metrics, executors and devices may differ: they extend a result.
     A checkpoint is the same if its path or its files are: it may be trained again, or moved.
     """
-    if not isinstance(store, FolderStore) or store.is_scratch:
+    held = _held_result(store)
+    if held is None or _is_same_result(held, study):
         return
+    rule = "" if held.cells else "; one folder holds one diagnostic with one set of settings"
+    raise BadInput(f"{_folder_of(store)} holds another result ({_result_name(held)}): give another folder{rule}")
+
+
+def with_stored_points(study: Study, store: Store) -> Study:
+    """The study, and the points that a folder holds of the same sweep, at the seeds and episodes of the study.
+
+    Points of another state of a checkpoint or of the user's own object are left out.
+    """
+    held = _held_result(store)
+    if held is None or study.verb["name"] not in ("sweep", "diagnose") or not _is_same_result(held, study):
+        return study
+    cells, readings = _stored_points(held, study), _stored_readings(held, study)
+    return replace(study, cells=[*study.cells, *cells], diagnostics=[*study.diagnostics, *readings])
+
+
+def _stored_points(held: Manifest, study: Study) -> list[Cell]:
+    """The cells of the points that only the folder has, at the seeds and episodes of the study."""
+    known = {_point(cell) for cell in study.cells}
+    states = {_state(cell) for cell in study.cells}
+    points: dict[str, list[Cell]] = {}
+    for cell in held.cells:
+        if _point(cell) not in known and _state(cell) in states:
+            points.setdefault(_point(cell), []).append(cell)
+    seeds = list(dict.fromkeys(cell.seed for cell in study.cells))
+    return [_at_seed(cells, seed, study.cells[0].episodes) for cells in points.values() for seed in seeds]
+
+
+def _stored_readings(held: Manifest, study: Study) -> list[Diagnostic]:
+    """The readings of swept values that only the folder has, of the models and seeds of the study."""
+    known = {one.key for one in study.diagnostics}
+    wanted = {_model_and_seed(one) for one in study.diagnostics}
+    return [one for one in held.diagnostics if one.sweeps and one.key not in known and _model_and_seed(one) in wanted]
+
+
+def _model_and_seed(reading: Diagnostic) -> str:
+    return json.dumps([_models(reading.model)[-1], reading.seed], sort_keys=True)
+
+
+def _at_seed(cells: list[Cell], seed: int, episodes: int) -> Cell:
+    """The cell of a point at a seed."""
+    cell = next((one for one in cells if one.seed == seed), cells[0])
+    return replace(cell, seed=seed, episodes=episodes)
+
+
+def _point(cell: Cell) -> str:
+    """The swept values of a cell as text."""
+    return json.dumps(dict(cell.labels), sort_keys=True)
+
+
+def _state(cell: Cell) -> str:
+    """Everything that the points of a sweep share, as text."""
+    model = _models(cell.arm.model)[-1]
+    return _parts_text(cell.sweeps, {**cell.parts, "policy": cell.arm.policy, "model": model}, may_change=())
+
+
+def _held_result(store: Store) -> Manifest | None:
+    """The result that a folder holds; None if there is none, or if its rows wait for a record."""
+    if not isinstance(store, FolderStore) or store.is_scratch or not store.exists:
+        return None
     try:
-        held = store.manifest()
+        return store.manifest()
     except BadRecord:
-        return  # a damaged manifest is written again
-    if _is_same_result(held, study):
-        return
-    raise BadInput(f"{store.folder} holds another result ({_result_name(held)}): give another folder")
+        return None  # a damaged manifest is written again
+
+
+def _folder_of(store: Store) -> Any:
+    return store.folder if isinstance(store, FolderStore) else None
 
 
 def _is_same_result(one: Manifest | Study, other: Manifest | Study) -> bool:
@@ -111,21 +173,40 @@ def _is_same_result(one: Manifest | Study, other: Manifest | Study) -> bool:
         return False
     if one.verb["name"] == "study":
         return one.name == other.name
-    if one.verb["name"] == "diagnose":
+    if one.diagnostics or other.diagnostics:
         return _diagnostics_of(one) == _diagnostics_of(other)
     if not one.cells and not other.cells:
         return True
+    if one.verb["name"] == "cpg" and not _share_models(one, other):
+        return False
     return not set(_descriptions(one)).isdisjoint(_descriptions(other))
 
 
 def _diagnostics_of(result: Manifest | Study) -> set[str]:
-    """The diagnostics, environments and objectives of a result, without models and seeds."""
-    parts = ([one.diagnostic, one.environment, one.objective] for one in result.diagnostics)
-    return {json.dumps(one, sort_keys=True) for one in parts}
+    """The diagnostics, environments and objectives of a result, without models, seeds and swept values."""
+    kinds = ("diagnostic", "environment", "objective")
+    found = ((one.sweeps, {kind: getattr(one, kind) for kind in kinds}) for one in result.diagnostics)
+    return {f"{sorted(sweeps.values())} {_parts_text(sweeps, parts)}" for sweeps, parts in found}
 
 
 def _swept(verb: Mapping[str, Any]) -> list[str]:
     return sorted(verb.get("swept", ()))
+
+
+def _share_models(one: Manifest | Study, other: Manifest | Study) -> bool:
+    """Whether the models of one name in both are the same."""
+    models, others = _models_by_name(one), _models_by_name(other)
+    return not any(models[name].isdisjoint(others[name]) for name in models.keys() & others.keys())
+
+
+def _models_by_name(result: Manifest | Study) -> dict[str, set[str]]:
+    """The models of a result as text, by arm; several texts if a model can be recognised in several ways."""
+    found: dict[str, set[str]] = {}
+    for cell in result.cells:
+        if cell.arm.model is not None:
+            texts = (_parts_text(cell.sweeps, {"model": model}) for model in _models(cell.arm.model))
+            found.setdefault(cell.arm.name, set()).update(texts)
+    return found
 
 
 def _descriptions(result: Manifest | Study) -> Iterator[str]:
@@ -133,9 +214,9 @@ def _descriptions(result: Manifest | Study) -> Iterator[str]:
     for cell in result.cells:
         if result.verb["name"] != "cpg":
             for model in _models(cell.arm.model):
-                yield _parts_text(cell, {**cell.parts, "policy": cell.arm.policy, "model": model})
+                yield _parts_text(cell.sweeps, {**cell.parts, "policy": cell.arm.policy, "model": model})
         elif cell.arm.name != FLOOR:
-            yield _parts_text(cell, cell.parts)
+            yield _parts_text(cell.sweeps, cell.parts)
 
 
 def _models(model: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any] | None]:
@@ -145,16 +226,22 @@ def _models(model: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any] | Non
     return [{key: value for key, value in model.items() if key != one} for one in ("files", "checkpoint")]
 
 
-def _parts_text(cell: Cell, parts: Mapping[str, Any]) -> str:
+def _parts_text(sweeps: Mapping[str, str], parts: Mapping[str, Any], may_change: Sequence[str] = MAY_CHANGE) -> str:
     """Parts as text, without swept settings and without what may change."""
     left = json.loads(json.dumps(parts))
-    for swept in cell.sweeps.values():
-        kind, _, key = swept.partition(".")
-        (left.get(kind) or {}).pop(key, None)
     model = left.get("model") or {}
-    (model.get("trainer") or {}).pop("seed", None)
+    for swept in sweeps.values():
+        kind, _, key = swept.partition(".")
+        settings = (model.get("settings"), model.get("trainer")) if kind == "model" else ()
+        for part in (left.get(kind), *settings):
+            if isinstance(part, dict):
+                part.pop(key, None)
+    if not model.get("settings", True):
+        del model["settings"]
+    if isinstance(model.get("trainer"), dict):
+        model["trainer"].pop("seed", None)
     for part in (one for one in left.values() if isinstance(one, dict)):
-        for key in MAY_CHANGE:
+        for key in may_change:
             part.pop(key, None)
     return json.dumps(left, sort_keys=True)
 
@@ -165,7 +252,9 @@ def _result_name(held: Manifest) -> str:
     if held.verb["name"] == "study" or not (held.cells or held.diagnostics):
         return f"{verb} {held.name}"
     if not held.cells:
-        return f"{verb} {part_label(held.diagnostics[0].environment)}"
+        first = held.diagnostics[0]
+        return f"{verb} {part_label(first.environment)}/{part_label(first.diagnostic)}"
     cell = next((one for one in held.cells if one.arm.name != FLOOR), held.cells[0])
     acting = [] if cell.arm.policy is None else [part_label(cell.arm.policy)]
-    return f"{verb} {'/'.join([cell.setting_name, *acting])}"
+    models = [one.arm.name for one in held.cells if one.arm.model is not None]
+    return f"{verb} {'/'.join([cell.setting_name, *acting, *dict.fromkeys(models)])}"

@@ -7,13 +7,12 @@ from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
-import torch
 
 from wmel.arrays import Array, copy_array
 from wmel.catalog import MODELS
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import BadInput, BadModel, describe_error, locate_error, require
+from wmel.errors import BadInput, BadModel, describe_error, locate_error, require, requires_package
 from wmel.settings import builds_part
 
 
@@ -34,6 +33,9 @@ class PairModel:
 
     def __post_init__(self):
         require(self.library in ("torch", "numpy"), "library must be 'torch' or 'numpy'", self.library)
+        if self.library == "torch":
+            with requires_package("torch", "a pair of torch functions needs torch: install wmel[learned]"):
+                import torch  # noqa: F401
 
     @property
     def spec(self) -> WorldModelSpec:
@@ -42,6 +44,8 @@ class PairModel:
     def encode(self, percept: Percept, previous: Array | None) -> Array:
         if self.library == "numpy":
             return np.asarray(percept.observation, np.float64)
+        import torch  # only here: a run without torch must not wait for it, nor need it
+
         return torch.as_tensor(percept.observation, dtype=torch.float32, device=self.device)
 
     def step(self, latents: Array, actions: Array) -> Array:
@@ -106,8 +110,7 @@ class CallableModel:
     def _next_state(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
         arguments = state.copy(), action.copy()
         after = np.asarray(self.dynamics(*arguments), dtype=state.dtype)
-        pairs = zip(arguments, (state, action), strict=True)
-        if not all(np.array_equal(left, right, equal_nan=True) for left, right in pairs):
+        if any(one.tobytes() != given.tobytes() for one, given in zip(arguments, (state, action), strict=True)):
             raise BadModel(f"{self.spec.name} changed its argument; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")

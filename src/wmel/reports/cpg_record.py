@@ -86,12 +86,29 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
 
 
 def write_comparison(folder: Path, arms: Arms, record: CPGRecord, *, rewards: bool = False) -> None:
-    """The records of all arms, with the rewards of every step where they are wanted; then the one that names them."""
+    """The records of all arms, with the rewards of every step where they are wanted; then the one that names them.
+
+    Records of arms that only the earlier record of the folder names are removed.
+    """
+    before = _arm_files(folder / FILE)
     metrics, cards = record.setting.metrics, record.scorecards
     for name, run in arms.by_name.items():
         made = run_record(run, metrics=metrics, rewards=rewards, card=cards[name])
         write_record(folder / f"{name}.json", made)
     write_record(folder / FILE, record)
+    for file in before - set(record.arms.values()):
+        (folder / file).unlink(missing_ok=True)
+
+
+def _arm_files(path: Path) -> set[str]:
+    """The files of the arms that the record of a comparison names; none if there is no such record."""
+    try:
+        record = read_record(path)
+    except BadRecord:
+        return set()
+    return (
+        {file for file in record.arms.values() if Path(file).name == file} if isinstance(record, CPGRecord) else set()
+    )
 
 
 def _verdict_entry(verdict: Verdict) -> VerdictEntry:

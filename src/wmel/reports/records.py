@@ -1,6 +1,6 @@
 """Records: made from finished runs, written atomically, checked whenever they are read or written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -290,10 +290,22 @@ def _shared_metadata(runs: Sequence[Run], metrics: Sequence[str]) -> dict[str, A
             return value
         if isinstance(value, dict) and all(isinstance(one, dict) for one in values):
             same = {key: one for key, one in value.items() if all(other.get(key, _ABSENT) == one for other in values)}
+            if name == "parts":
+                same |= {kind: one for kind, one in _shared_parts([value, *values]).items() if kind not in same}
             return same if "name" in same or name not in NULLABLE else None
         return None if name in NULLABLE else value
 
     return {name: shared(name, value) for name, value in first.items()}
+
+
+def _shared_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """By kind, the settings in which all parts of that kind agree."""
+    first, *others = parts
+    return {
+        kind: {key: one for key, one in part.items() if all(other[kind].get(key, _ABSENT) == one for other in others)}
+        for kind, part in first.items()
+        if isinstance(part, dict) and all(isinstance(other.get(kind), dict) for other in others)
+    }
 
 
 def stamp() -> dict[str, Any]:

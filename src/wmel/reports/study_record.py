@@ -50,18 +50,31 @@ def study_record(
         comparisons=_with_holm(entries),
         uncompared=uncompared,
         readings=list(readings),
-        missing=[
-            MissingEntry(cell=one.cell.name, episodes=one.missing, reason=one.failure or "not run yet")
-            for one in results
-            if one.missing
-        ]
+        missing=missing_entries(results)
         + [MissingEntry(cell=name, episodes=0, reason=reason) for name, reason in (unread or {}).items()],
         refused=refused,
     )
 
 
-def study_of_gaps(record: CPGRecord) -> StudyRecord:
-    """A comparison as a study of one setting, so that both have one report; its gaps are corrected together."""
+def missing_entries(results: Sequence[CellResult]) -> list[MissingEntry]:
+    """The cells whose episodes are incomplete, and why."""
+    return [
+        MissingEntry(cell=one.cell.name, episodes=one.missing, reason=one.failure or "not run yet")
+        for one in results
+        if one.missing
+    ]
+
+
+def gap_title(environment: str) -> str:
+    """The title of a comparison of models."""
+    return f"Counterfactual planning gap in {environment}"
+
+
+def study_of_gaps(record: CPGRecord, missing: Sequence[MissingEntry] = ()) -> StudyRecord:
+    """A comparison as a study of one setting, so that both have one report; its gaps are corrected together.
+
+    `missing` are the incomplete cells, which the record does not hold.
+    """
     pairs = f"Pairs were added until each gap was decided, at most {record.max_episodes}."
     comparison = ComparisonEntry(
         name=record.environment,
@@ -77,14 +90,14 @@ def study_of_gaps(record: CPGRecord) -> StudyRecord:
     return StudyRecord(
         **{name: getattr(record, name) for name in Envelope.model_fields},
         kind="study",
-        name=f"Counterfactual planning gap in {record.environment}",
+        name=gap_title(record.environment),
         about="" if record.max_episodes is None else pairs,
         cells=len(record.scorecards),
         episodes=sum(card.episodes for card in record.scorecards.values()),
         paper_first=record.paper_first,
         rescored=None,
         comparisons=_with_holm([comparison]),
-        missing=[],
+        missing=list(missing),
         refused=[],
     )
 
