@@ -97,6 +97,12 @@ def _alike(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, " ".join(others)) is not None
 
 
+def anchors_of(page: Path) -> set[str]:
+    """What links to the headings of a page end with, as GitHub writes it."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def commands_not_run(page: Path) -> Iterator[list[str]]:
     """`wmel` commands in the prose of a page and in blocks without a language: too long for tests, or fragments."""
     text = page.read_text()

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from tests.end_to_end.pages import PAGES, ROOT, PageRun, blocks_of, commands_not_run, lines_missing
+from tests.end_to_end.pages import PAGES, ROOT, PageRun, anchors_of, blocks_of, commands_not_run, lines_missing
 from wmel.cli.main import VERBS, app_for
 
 QUICK = ("adding-a-part", "bring-your-own-model", "bring-your-own-environment", "read-a-verdict")  # seconds each
@@ -54,8 +54,10 @@ def test_commands_too_long_to_run_are_accepted_by_the_command_line(page):
 
 @pytest.mark.parametrize("page", NAMING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text()):
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors_of(linked), f"{page.name}: {target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", ["architecture", "adding-a-part"])
