@@ -245,7 +245,7 @@ def main() -> int:
     commands = "\n".join(["make reproduction", TRAINING, GAP])
     parts = [WORDS, TABLE.strip("\n") + "\n" + "\n".join(rows), NOTES, ERROR_WORDS, held_out_errors(), COVERAGE_WORDS]
     parts += [coverage(), maze(records["maze"])]
-    PAGE.write_text("\n".join(parts) + f"\n\n```\n{commands}\n```\n")
+    PAGE.write_text("\n".join(parts) + f"\n\n```bash\n{commands}\n```\n")
     print(PAGE.read_text())
     return 0
 
