@@ -5,6 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 INSTALL := $(PIP) --no-build-isolation --editable
 BUILD := hatchling editables
 UV := .venv-uv/bin/uv
+UV_VERSION := 0.13.8
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
@@ -88,4 +89,4 @@ clean:
 
 $(UV):
 	$(PYTHON) -m venv .venv-uv
-	.venv-uv/bin/pip --disable-pip-version-check install --quiet uv
+	.venv-uv/bin/pip --disable-pip-version-check install --quiet uv==$(UV_VERSION)

@@ -160,15 +160,18 @@ def _introduction() -> list[str]:
     return [
         "# Calibration",
         "",
-        "After this page you know how often the intervals cover the truth, and how often the verdicts claim something",
-        "false.",
+        "After this page you know how often the intervals contain the true value, and how often the verdicts claim",
+        "something false.",
         "",
-        "The numbers are exact: all outcomes of n episodes per arm are enumerated, and the worst case over a grid of",
-        "rates is shown: hundredths from 0 to 1, both included. For pairs, the probability that only the oracle",
-        "succeeds and the probability that only the model does",
-        f"take {len(DISCORDANT)} values between {DISCORDANT[0]:g} and {DISCORDANT[-1]:g} each, and values exactly",
-        f"{DELTA:g} apart.",
-        "They hold for these n and these grids. The page is written by `make calibration`; CI fails where a number",
+        "The numbers are exact: all outcomes of n episodes per arm are enumerated. Each number is the worst case over",
+        "a grid of true rates:",
+        "",
+        "- **Independent arms**: hundredths from 0 to 1, both included.",
+        "- **Pairs**: the probability that only the oracle succeeds, and the probability that only the model succeeds,",
+        f"  take {len(DISCORDANT)} values each from {DISCORDANT[0]:g} to {DISCORDANT[-1]:g}, and values that differ",
+        f"  by exactly {DELTA:g}.",
+        "",
+        "The numbers hold for these n and these grids. The page is written by `make calibration`. CI fails if a number",
         "exceeds its bound, which is the worst of its column rounded outward (`tests/end_to_end/test_calibration.py`).",
     ]
 
@@ -177,9 +180,10 @@ def _coverages(sizes: tuple[int, ...]) -> list[str]:
     names = [*ONE_RATE, *INTERVALS, *PAIRED]
     return [
         "## Least coverage of 95% intervals",
-        "Of a rate; of the gap of independent arms; of the gap of pairs. Newcombe's method 10 also looks at how the",
-        "concordant pairs split into solved by both and by neither: here evenly in every outcome, and its column holds",
-        "for this case alone.",
+        "The smallest probability that the interval contains the true value. Wilson and Clopper-Pearson are intervals",
+        "of a rate; Agresti-Caffo, Newcombe and Miettinen-Nurminen of the gap of independent arms; Tango, Newcombe 10",
+        "and Bonett-Price of the gap of pairs. Newcombe's method 10 also depends on how many of the pairs with equal",
+        "outcomes are solved by both. Here it is half of them in every outcome; the column holds for this case alone.",
         "",
         *_table(["n", *names], [[n, *(f"{coverage(name, n):.3f}" for name in names)] for n in sizes]),
     ]
@@ -193,9 +197,13 @@ def _false_claims(sizes: tuple[int, ...]) -> list[str]:
             rows.append([n, rule, *(f"{found[label]:.3f}" if label in found else "-" for label in MOST_FALSE)])
     return [
         "## Greatest probability of a false claim about independent arms",
-        "MODEL BOTTLENECK where the oracle is no better, LEARNED OUTPERFORMS where the model is no better, PLANNER",
-        f"BOTTLENECK where a rate is {RHO:g} or more, AS GOOD where the rates are {DELTA:g} apart or more or the",
-        f"oracle's is {1 - RHO:g} or less, EQUIVALENT where the rates are {DELTA:g} apart or more.",
+        "A claim is false in these cases:",
+        "",
+        "- MODEL BOTTLENECK: the oracle's rate is not higher than the model's.",
+        "- LEARNED OUTPERFORMS: the model's rate is not higher than the oracle's.",
+        f"- PLANNER BOTTLENECK: at least one of the rates is {RHO:g} or more.",
+        f"- AS GOOD: the rates differ by {DELTA:g} or more, or the oracle's rate is {1 - RHO:g} or less.",
+        f"- EQUIVALENT: the rates differ by {DELTA:g} or more.",
         "",
         *_table(["n", "rule", *MOST_FALSE], rows),
     ]
@@ -204,8 +212,9 @@ def _false_claims(sizes: tuple[int, ...]) -> list[str]:
 def _of_pairs(sizes: tuple[int, ...]) -> list[str]:
     return [
         "## Greatest probability of a false claim about pairs, strict rule",
-        "PLANNER BOTTLENECK, and of AS GOOD what it says of the oracle, rest on exact one-sided 95% bounds of a rate:",
-        "false with probability .05 at most, however the pairs correlate.",
+        "Two claims have no column: PLANNER BOTTLENECK, and the part of AS GOOD that is about the oracle's rate. Both",
+        "use exact one-sided 95% bounds of a rate. They are false with a probability of .05 at most, whatever the",
+        "correlation within pairs.",
         "",
         *_table(
             ["n", *MOST_FALSE_OF_PAIRS],

@@ -25,31 +25,36 @@ the fixed start under random shooting, and under CEM with plans of 15 steps, als
 the fixed start) and of the wmel 0.18 repository (all others); see [sources](sources.md). [Findings](findings.md)
 discusses what differs.
 
-Every row is an arm of a study in `studies/paper/`, whose results are in `results/`. Rates must agree in distribution:
-planner noise belongs to the episode here and to the run there, so no sequence is the same. "Difference" is our rate
-less the published one, with the 95% score interval of Miettinen and Nurminen; "could see" is the smallest difference
-from the published rate, towards .5, that these numbers of episodes show with a probability of 80%, by exact
-enumeration. Episodes take at most 500 steps and stop at the first success, as published. Arms called mlp are MLPs
-(64-64, absolute next observation) fitted to 20,000 random transitions unless the name has another number, and
-retrained for each seed. Arms called td1 and td5 are the TD-MPC2 checkpoints of `models/`, sizes 1 and 5 (cartpole's
-size 1: three training seeds), decoded at every step, as published. `make reproduction` runs what is missing of the
-studies (about three hours on two cores, two of them for TD-MPC2) and writes `results/` and this page.
+Every row is an arm of a study in `studies/paper/`, whose results are in `results/`. Episodes cannot be equal one by
+one, because random numbers follow from the episode here and from the run there; the rates must agree within their
+uncertainty. Episodes take at most 500 steps and stop at the first success, as published.
+
+- "Difference" is our rate minus the published one, with the 95% score interval of Miettinen and Nurminen.
+- "Could see" is the smallest difference that these numbers of episodes would show with a probability of 80%, by exact
+  enumeration. It is measured from the published rate towards .5.
+- Arms called mlp are MLPs (64-64, predicting the absolute next observation). They are fitted to 20,000 random
+  transitions unless the name has another number, and retrained for each seed.
+- Arms called td1 and td5 are the TD-MPC2 checkpoints of `models/`, sizes 1 and 5 (size 1 on cartpole: three training
+  seeds), decoded at every step, as published.
+
+`make reproduction` runs what is missing of the studies (about three hours on two cores, two of them for TD-MPC2) and
+writes `results/` and this page.
 """
 TABLE = """
 | study | setting | arm | published | here | difference | could see | agree |
 |---|---|---|---|---|---|---|---|
 """
 NOTES = """
-In the CPG paper the cartpole MLPs are fitted to data of its TD-MPC2, ours to random actions; the data of the reacher
-MLPs are not stated. For cartpole the published MLPs succeed in 0 to 2 of 30; the table has the lower end. Reacher
-under perturbation and the exploration sweep are questions that the CPG paper leaves open, without a published figure:
-see `results/reacher-perturbed` and `results/exploration`.
+**MLPs.** In the CPG paper the cartpole MLPs are fitted to data of its TD-MPC2, ours to random actions; the data of the
+reacher MLPs are not stated. For cartpole the published MLPs succeed in 0 to 2 of 30; the table shows 0. Two questions
+of the CPG paper have no published figure: reacher under perturbation (`results/reacher-perturbed`) and the exploration
+sweep (`results/exploration`).
 
-TD-MPC2: the rate of a learned model belongs to one training, and the published trainings (1 million steps on
-cartpole, .5 or 2 million on acrobot by two accounts) are not ours. On acrobot all rows agree but two: with plans of a
-single step the published model succeeds in .887 and ours never, with plans of 30 theirs never and ours in 4 of 150.
-On cartpole none agrees: ours succeed more often than the published ones, and more often than the oracle, at both
-sizes ([findings 21](findings.md)).
+**TD-MPC2.** A rate is that of one training, and the published trainings are others than ours (1 million steps on
+cartpole; on acrobot .5 million or 2 million, as two sources differ). On acrobot all rows agree but two: with plans of a
+single step the published model succeeds in .887 and ours never; with plans of 30 steps the published model never
+succeeds and ours in 4 of 150. On cartpole no row agrees: ours succeed more often than the published ones, and more
+often than the oracle, at both sizes ([findings 21](findings.md)).
 """
 COVERAGE_WORDS = """
 Uprightness of visited states, acrobot from the fixed start (the oracle of the CPG paper executes one action of each
@@ -240,7 +245,7 @@ def main() -> int:
     commands = "\n".join(["make reproduction", TRAINING, GAP])
     parts = [WORDS, TABLE.strip("\n") + "\n" + "\n".join(rows), NOTES, ERROR_WORDS, held_out_errors(), COVERAGE_WORDS]
     parts += [coverage(), maze(records["maze"])]
-    PAGE.write_text("\n".join(parts) + f"\n\n```\n{commands}\n```\n")
+    PAGE.write_text("\n".join(parts) + f"\n\n```bash\n{commands}\n```\n")
     print(PAGE.read_text())
     return 0
 

@@ -2,9 +2,11 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 FENCE = re.compile(r"^```(\w*)[ ]*([\w.-]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
-MEASURED = ("latency", "_ms")  # a line with one of these holds a time: only its first word is compared
+MEASURED = ("latency", "_ms")  # a line with one of these holds times: its fractions may be others
+FRACTION = re.compile(r"\d+\.\d+")
+PIP = ("-m", "pip", "--disable-pip-version-check", "install", "--dry-run", "--no-deps", "--no-build-isolation")
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,16 @@ class Block:
 
     @property
     def commands(self) -> list[list[str]]:
-        """The `wmel` commands of the block, as words."""
-        lines = self.text.replace("\\\n", " ").splitlines()
-        return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("wmel ")]
+        """The command lines of a bash block, as words."""
+        lines = self.text.replace("\\\n", " ").splitlines() if self.language == "bash" else []
+        return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
+
+    @property
+    def runs(self) -> bool:
+        """Whether all of it can be run as it stands, or is written to the file that it names."""
+        if self.language == "bash":
+            return bool(self.commands) and all(words[0] in ("wmel", "pip") for words in self.commands)
+        return self.language == "python" or (self.language in ("text", "toml") and bool(self.file))
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -37,7 +48,7 @@ def blocks_of(page: Path) -> list[Block]:
     for language, file, text in FENCE.findall(page.read_text()):
         named = re.match(r"# ([\w.-]+\.(?:py|toml))\n", text)
         if language == "text" and not file and found and found[-1].language in ("bash", "python"):
-            found[-1] = Block(found[-1].language, found[-1].file, found[-1].text, text)
+            found[-1] = replace(found[-1], shown=text)
         else:
             found.append(Block(language, named[1] if named else file, text))
     return found
@@ -60,6 +71,7 @@ class PageRun:
 
     def run(self, block: Block) -> None:
         """Write the block's file, run it, and compare what it prints with what the page shows."""
+        assert block.runs, f"this block cannot be run:\n{block.text}"
         if block.file:
             (self.folder / block.file).write_text(block.text)
         if block.language == "python":
@@ -67,17 +79,25 @@ class PageRun:
             with chdir(self.folder), redirect_stdout(printed):
                 exec(compile(block.text, block.file or "a page", "exec"), self.names)
             output = printed.getvalue()
-        elif block.language == "bash" and block.commands:
-            output = "".join(self._command(words) for words in block.commands)
         else:
-            return
+            output = "".join(self._command(words) for words in block.commands)
         missing = lines_missing(block.shown, output)
         assert not missing, f"{block.text}\nprints\n{output}\nwithout\n{missing}"
 
     def _command(self, words: list[str]) -> str:
-        done = self.wmel(*words, cwd=self.folder)
-        assert done.returncode == 0, f"wmel {shlex.join(words)}: {done.stderr}"
+        if words[0] == "pip":
+            return install_dry(words)
+        done = self.wmel(*words[1:], cwd=self.folder)
+        assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr}"
         return done.stdout
+
+
+def install_dry(words: list[str]) -> str:
+    """`pip install ...` from the repository, up to what it would install; the dependencies are left out."""
+    assert words[:2] == ["pip", "install"], words
+    done = subprocess.run([sys.executable, *PIP, *words[2:]], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "does not provide the extra" not in done.stderr, f"{shlex.join(words)}: {done}"
+    return done.stdout
 
 
 def lines_missing(shown: str, printed: str) -> str:
@@ -90,19 +110,22 @@ def lines_missing(shown: str, printed: str) -> str:
 
 
 def _alike(shown: str, printed: str) -> bool:
-    words, others = shown.split(), printed.split()
-    if words and any(mark in shown for mark in MEASURED):
-        return words[:1] == others[:1]
-    pattern = ".*".join(re.escape(part) for part in " ".join(words).split("..."))
-    return re.fullmatch(pattern, " ".join(others)) is not None
+    line, other = (" ".join(text.split()) for text in (shown, printed))
+    if any(mark in line for mark in MEASURED):
+        line, other = FRACTION.sub("#", line), FRACTION.sub("#", other)
+    pattern = ".*".join(re.escape(part) for part in line.split("..."))
+    return re.fullmatch(pattern, other) is not None
 
 
-def commands_not_run(page: Path) -> Iterator[list[str]]:
-    """`wmel` commands in the prose of a page and in blocks without a language: too long for tests, or fragments."""
-    text = page.read_text()
-    fragments = re.findall(r"`(wmel [^`\n]+)`", FENCE.sub("", text))
-    lines = [line for language, _, body in FENCE.findall(text) if not language for line in body.splitlines()]
-    for line in [*fragments, *(line for line in lines if line.startswith("wmel "))]:
-        words = shlex.split(line, comments=True)[1:]
-        if not any(re.fullmatch(r"[A-Z]+|\.\.\.", word) for word in words[:2]):  # `wmel explain WORD` names no word
+def anchors_of(page: Path) -> set[str]:
+    """What links to the headings of a page end with, as GitHub writes it."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def commands_in_prose(page: Path) -> Iterator[list[str]]:
+    """`wmel` commands between backticks: often a fragment, which names a verb and some of its options."""
+    for line in re.findall(r"`(wmel [^`\n]+)`", FENCE.sub("", page.read_text())):
+        words = shlex.split(line, comments=True)
+        if not any(re.fullmatch(r"[A-Z]+|\.\.\.", word) for word in words[1:3]):  # `wmel explain WORD` names no word
             yield words

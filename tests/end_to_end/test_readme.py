@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.test_layers import MOST_LINES
 from tests.end_to_end.pages import ROOT, blocks_of, lines_missing
 
 README = (ROOT / "README.md").read_text()
@@ -27,6 +28,11 @@ def test_the_readme_is_short():
 def test_the_readme_opens_with_its_two_commands():
     commands = [line.split("#")[0].strip() for line in BLOCKS[0].text.splitlines()]
     assert commands == ["make demo", "make test"]
+
+
+def test_contributing_states_the_longest_file_that_is_accepted():
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    assert re.findall(r"more than (\d+) fails a test", contributing) == [str(MOST_LINES)]
 
 
 def test_every_make_target_that_is_named_exists():
