@@ -55,7 +55,7 @@ def study_of(spec: StudySpec, objects: Mapping[str, Any] | None = None) -> Study
         list(cells.values()),
         list({one.key: one for one in _diagnostics(spec)}.values()),
         study.block,
-        tuple(metric_texts(study.metrics)),
+        tuple(dict.fromkeys(metric_texts(study.metrics))),
         spec.text,
         spec.folder,
         objects or {},
