@@ -63,12 +63,12 @@ class StudySpec:
     perturbations: list[StudyEntry]
     criteria: list[StudyEntry]
     diagnostics: list[StudyEntry]
-    path: Path  # paths in the study are relative to its folder
+    path: Path | None  # paths in the study are relative to its folder; none: it is no file
     text: str
 
     @property
     def folder(self) -> Path:
-        return self.path.parent
+        return Path() if self.path is None else self.path.parent
 
 
 LISTS: dict[str, type[Keys]] = {
@@ -112,8 +112,8 @@ def parse_study(
     study = _validate(StudyKeys, top, path, "")
     if study.executor is not None:
         executor = catalog.name_and_settings(study.executor, "executor")
-        _with_place(path, "executor", lambda: catalog.EXECUTORS.spec(*executor))
-    preset = _with_place(path, "preset", lambda: catalog.preset_settings(study.preset))
+        with_place(path, "executor", lambda: catalog.EXECUTORS.spec(*executor))
+    preset = with_place(path, "preset", lambda: catalog.preset_settings(study.preset))
     lists = {
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, path, objects)
         for name in LISTS
@@ -134,16 +134,16 @@ def parse_study(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{place_prefix(path, 'models')}two are called '{name}'")
-    for named in _with_place(path, "metrics", lambda: metric_texts(study.metrics)):
-        _with_place(path, "metrics", lambda named=named: metric(named))
+    for named in with_place(path, "metrics", lambda: metric_texts(study.metrics)):
+        with_place(path, "metrics", lambda named=named: metric(named))
     for name, entries in lists.items():
         for entry in entries:
             if isinstance(entry.keys, PartKeys):
-                _with_place(path, entry.place, entry.keys.refuse_taken_names)
-            _with_place(path, entry.place, lambda entry=entry: entry.keys.check())
+                with_place(path, entry.place, entry.keys.refuse_taken_names)
+            with_place(path, entry.place, lambda entry=entry: entry.keys.check())
         if name != "models":  # models may be equal: they have names
             _refuse_equal(entries, path)
-    return StudySpec(study, path=path or Path("study"), text=text, **add_labels(lists))
+    return StudySpec(study, path=path, text=text, **add_labels(lists))
 
 
 def _refuse_equal(entries: list[StudyEntry], path: Path | None) -> None:
@@ -162,7 +162,7 @@ def _have_own_policies(models: list[StudyEntry]) -> bool:
     return bool(models) and all(entry.keys.policy is not None for entry in models)
 
 
-def _with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
+def with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
     """The result of the work; its error names the place in the study."""
     try:
         return work()

@@ -31,6 +31,11 @@ class StudyEntry:
     labels: Mapping[str, Any] = field(default_factory=dict)  # the same by the names of columns and labels
     sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it belongs to: `planner.elites`
 
+    @property
+    def kind(self) -> str:
+        """The kind of its part, by the list that it stands in."""
+        return ENTRY_KINDS[self.place.partition("[")[0]]
+
 
 def arm_name(entry: StudyEntry) -> str:
     """The name of a model or a policy, with the values of its swept keys."""
