@@ -1,6 +1,7 @@
 """Files: written atomically, read as TOML, and hashed with a cache that is valid until the file changes."""
 
 import os
+import re
 import shutil
 import tempfile
 import tomllib
@@ -92,6 +93,10 @@ def _hash(paths: tuple[Path, ...], stamps: tuple[Stamp | None, ...]) -> Any:
     return digest
 
 
+HEADER = re.compile(r"\s*\[\[?\s*[A-Za-z_][\w.\- ]*\]\]?\s*(#.*)?")  # of a table
+TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key")  # beginnings of the parser's messages
+
+
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """The tables of a TOML file, and its text."""
     try:
@@ -102,5 +107,45 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         words = " ".join(str(error).split())
-        twice = "a key is given twice: " if words.startswith(("Cannot overwrite", "Cannot declare")) else ""
-        raise BadInput(f"{path} is not TOML: {twice}{words}") from error
+        if words.startswith(TWICE):
+            words = f"a key is given twice: {_describe_duplicate(text, words) or words}"
+        raise BadInput(f"{path} is not TOML: {words}") from error
+
+
+def _describe_duplicate(text: str, words: str) -> str | None:
+    """The table, the key and both values of a key that is given twice, with its line; None if they cannot be read.
+
+    `words` are those of the parser, with the line in which the second value ends.
+    """
+    lines, place = text.split("\n"), re.search(r"at line (\d+)", words)
+    last = min(int(place[1]), len(lines)) if place else 0
+    headers = [number for number in range(last) if HEADER.fullmatch(lines[number])]
+    if headers and headers[-1] == last - 1:
+        return f"{lines[last - 1].strip()} (line {last})"
+    start = headers[-1] + 1 if headers else 0
+    chunks = ((number, _parse(lines[number:last])) for number in range(last - 1, start - 1, -1))
+    number, second = next(((number, one) for number, one in chunks if one), (0, {}))
+    if len(second) != 1:
+        return None
+    ((name, value),) = second.items()
+    table = _parse(lines[start:number]) or {}
+    values = f"{table[name]!r:.60} and {value!r:.60}" if name in table else f"{value!r:.60}"
+    return f"{_describe_table(lines, headers, table)}{name} = {values} (line {number + 1})"
+
+
+def _describe_table(lines: list[str], headers: list[int], table: dict[str, Any]) -> str:
+    """A table by its place in its list and its name: `planners[0] 'cem': `. Empty at the top."""
+    if not headers:
+        return ""
+    named = [lines[number].partition("#")[0].strip() for number in headers]
+    place = f"[{named.count(named[-1]) - 1}]" if named[-1].startswith("[[") else ""
+    called = f" {table['name']!r}" if isinstance(table.get("name"), str) else ""
+    return f"{named[-1].strip('[] ')}{place}{called}: "
+
+
+def _parse(lines: list[str]) -> dict[str, Any] | None:
+    """Lines as TOML; None if they are not."""
+    try:
+        return tomllib.loads("\n".join([*lines, ""]))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return None

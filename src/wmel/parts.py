@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
@@ -204,9 +204,7 @@ class Registry:
         """The part as data. Raises BadInput for an unknown, invalid or missing setting."""
         factory, given = self.load(name), dict(settings or {})
         known = _known_settings(factory)
-        for one in given:
-            if one not in known:
-                raise BadInput(f"{self.kind} '{name}' has no setting '{one}';{suggest_name(one, known, 'it takes')}")
+        self.refuse_unknown(name, given)
         try:
             checked = {one: known[one].check(value) for one, value in given.items()}
         except BadInput as error:
@@ -216,6 +214,13 @@ class Registry:
             raise BadInput(f"{self.kind} '{name}' requires the setting '{missing[0]}', which has no default")
         origin = self.parts[name].origin if name in self.parts else "yours"
         return PartSpec(self.kind, name, checked, factory, origin)
+
+    def refuse_unknown(self, name: str, given: Iterable[str], beside: Iterable[str] = ()) -> None:
+        """Raises BadInput for a name that is no setting of a part; `beside` are further names that its entry takes."""
+        known = [*self.settings_of(name), *beside]
+        for one in given:
+            if one not in known:
+                raise BadInput(f"{self.kind} '{name}' has no setting '{one}';{suggest_name(one, known, 'it takes')}")
 
     def parse(self, name: str, texts: Mapping[str, str]) -> dict[str, Any]:
         """Settings from text. The text of an unknown setting is returned unchanged, so that `spec` can name it."""

@@ -21,6 +21,11 @@ def test_one_kind_can_be_asked_for(wmel_command):
     assert "random-shooting" in done.stdout and "maze_toy" not in done.stdout
 
 
+@pytest.mark.parametrize(("one", "several"), [("planner", "planners"), ("policy", "policies"), ("preset", "presets")])
+def test_a_kind_is_listed_by_its_singular_too(wmel_command, one, several):
+    assert wmel_command("list", one).stdout == wmel_command("list", several).stdout != ""
+
+
 def test_an_unknown_kind_is_one_clear_line(wmel_command):
     done = wmel_command("list", "plans")
     assert done.returncode == 2 and "did you mean 'planners'? kinds: environments, policies, planners" in done.stderr

@@ -143,12 +143,26 @@ def test_a_trainer_without_a_seed_is_a_recipe(tmp_path, monkeypatch):
         assert recipes == [{"name": "foreign_trainer:Seedless", "rate": 0.2}]
 
 
-@pytest.mark.parametrize("text", ["name = 'x'\nname = 'y'", "[[planners]]\nname = 'cem'\n[planners]\nname = 'cem'"])
-def test_a_key_given_twice_is_one_line_with_its_place(tmp_path, text):
+CEM = '[[planners]]\nname = "x"\n[[planners]]  # the second\nname = "cem"\n'
+GIVEN_TWICE = {  # study -> what is named, and its line
+    "a key of the study": ("name = 'x'\nname = 'y'", "name = 'x' and 'y'", 2),
+    "a setting": (f"{CEM}elites = 4\nelites = 8", "planners[1] 'cem': elites = 4 and 8", 6),
+    "values of several lines": (f"{CEM}elites = [\n 4,\n]\nelites = [\n 8\n]", "elites = [4] and [8]", 8),
+    "after a list of lists": (f"{CEM}wide = [\n [4]\n]\nelites = 4\nelites = 8", "'cem': elites = 4 and 8", 9),
+    "a drawing": ('[a]\nmap = """\n#\n"""\nmap = """\nx = 1\n"""', "a: map = '#\\n' and 'x = 1\\n'", 5),
+    "a table": ("[[planners]]\nname = 'cem'\n[planners]\nname = 'cem'", "[planners]", 3),
+    "a key of a table in a line": ("x = {a = 1, a = 2}", "'a'", 1),
+    "a list that was a number": ("x = 1\n[[x]]", "[[x]]", 2),
+}
+
+
+@pytest.mark.parametrize(("text", "named", "line"), GIVEN_TWICE.values(), ids=list(GIVEN_TWICE))
+def test_a_key_given_twice_is_one_line_with_its_table_and_both_values(tmp_path, text, named, line):
     with pytest.raises(BadInput) as refused:
         read_study(written(tmp_path, text))
-    assert "given twice" in str(refused.value) and "study.toml" in str(refused.value) and "line " in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 1
+    words = str(refused.value)
+    assert "given twice" in words and "study.toml" in words and named in words and f"line {line}" in words
+    assert len(words.splitlines()) == 1
 
 
 def test_an_unknown_key_of_a_study_is_named_with_the_nearest():

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import wmel
 from tests.experiments.studies import LEARNED, MAZE, read_study, written
+from tests.experiments.test_swept import CHECKPOINT
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
 from wmel.experiments.executors import Failure
@@ -89,6 +90,46 @@ def test_data_that_is_not_there_is_refused_before_anything_runs(tmp_path, traine
     with pytest.raises(BadInput, match=r"nowhere contains no episodes"):
         wmel.study(written(tmp_path, text), output=tmp_path / "store")
     assert not (tmp_path / "store").exists()
+
+
+OBJECT = 'object = "tests.experiments.still:dynamics"'
+HERE = "[[models]]"  # where a table is inserted
+UPRIGHT = '[[objectives]]\nname = "upright"\n'
+PLACES = {  # text of a study -> what replaces it, the place and the offending value
+    "a missing checkpoint": (OBJECT, 'checkpoint = "absent"', "models[0]", "absent"),
+    "another world's checkpoint": (OBJECT, f'checkpoint = "{CHECKPOINT}"', "models[0]", "maze_toy"),
+    "a model that breaks": (OBJECT, 'object = "spent:breaks"', "models[0]", "out of order"),
+    "a policy of the model": (OBJECT, f'{OBJECT}\npolicy = "native"', "models[0]", "four methods"),
+    "a policy without a model": (HERE, f'[[policies]]\nname = "native"\n{HERE}', "policies[0]", "native"),
+    "a quantity": (HERE, f'[[criteria]]\ncriterion = "rewrd>=1"\n{HERE}', "criteria[0]", "'rewrd'"),
+    "an objective": (HERE, f"{UPRIGHT}{HERE}", "objectives[0]", "'upright'"),
+    "a strike too late": (HERE, f'[[perturbations]]\nname = "drop-next"\nstep = 77\n{HERE}', "perturbations[0]", "77"),
+    "more executed than planned": ("candidates = 20", "execute = 99", "planners[0]", "99"),
+    "a reading": (HERE, f'[[diagnostics]]\nname = "esnr"\nmethods = ["fog"]\n{HERE}', "diagnostics[0]", "levels"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "place", "offending"), PLACES.values(), ids=list(PLACES))
+def test_what_is_refused_after_reading_names_its_place_in_the_file(module, tmp_path, old, new, place, offending):
+    path = written(tmp_path, MAZE.replace(old, new))
+    for options in ({}, {"dry_run": True}):
+        with pytest.raises(BadInput) as refused:
+            wmel.study(path, output=tmp_path / "store", quiet=True, **options)
+        assert str(refused.value).startswith(f"{path}: {place}: ") and offending in str(refused.value)
+    assert not (tmp_path / "store").exists()
+
+
+def test_places_are_not_stored(tmp_path):
+    path = written(tmp_path, MAZE)
+    cells = study_of(read_study(path)).cells
+    assert {kind: place for cell in cells for kind, place in cell.places.items()} == {
+        "environment": f"{path}: environments[0]",
+        "perturbation": f"{path}: perturbations[0]",
+        "criterion": f"{path}: criteria[0]",
+        "planner": f"{path}: planners[0]",
+        "model": f"{path}: models[0]",
+    }
+    assert not any("places" in cell.as_data() for cell in cells)
 
 
 class FailsModels:

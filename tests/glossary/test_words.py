@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.glossary.rendered import printed_text, printed_words
 from wmel import catalog
 from wmel.analysis.verdict import Label
 from wmel.diagnostics.ceiling_bounce.panel import ESTIMATORS
@@ -36,6 +37,7 @@ HEADED = ("TableColumn", "table")  # calls whose first arguments are headings
 RULES = ("strict", "paper", "anytime")
 MARGINS = ("delta", "rho", "tau", "alpha")
 INTERVALS = ("wilson", "clopper-pearson", "agresti-caffo", "newcombe", "miettinen-nurminen", "tango", "bonett-price")
+WITHIN_SENTENCES = ("confidence set", "clamped actions", "given up when futile", "resolved", "fresh pairs")
 TESTS = ("mover-r", "mid-p", "Holm", "confidence sequence", "paired t", "t over seeds", "bootstrap-t", "Spearman")
 DEFINED = [word for group in all_groups() for word in group.words]
 FIELDS = sorted(
@@ -71,6 +73,23 @@ def is_explained(word: str, but_by: str | None = None) -> bool:
 def test_every_heading_that_the_source_spells_out_is_explained():
     found = headings()
     assert len(found) > 30 and unexplained(found) == []
+
+
+def test_every_word_that_a_rendered_result_prints_is_explained():
+    found = printed_words()
+    assert len(found) > 120 and {word: verb for word, verb in found.items() if not is_explained(word)} == {}
+    assert {"sampled from the task", "80% sure", "executes the whole plan", "INCONCLUSIVE", "wilson"} <= set(found)
+
+
+@pytest.mark.parametrize("term", WITHIN_SENTENCES)
+def test_a_term_within_the_sentences_of_a_result_is_explained(term):
+    assert term in printed_text() and is_explained(term)
+
+
+@pytest.mark.parametrize("kind", [*catalog.CATALOGUE, *catalog.REGISTRIES, "presets", "preset"])
+def test_every_kind_that_is_listed_is_explained(kind):
+    assert is_explained(kind)
+    assert is_explained(kind.upper())
 
 
 def test_every_verdict_answer_rule_margin_interval_and_test_is_explained():
@@ -156,6 +175,44 @@ def test_a_word_is_found_however_it_is_spelled(typed, name):
 def test_all_meanings_of_a_word_are_given():
     assert {word.group for word in find("cem")} == {"ESNR and alignment", "planner"}
     assert {word.group for word in find("steps")} == {"Columns of tables", COLUMNS, SETTINGS}
+
+
+@pytest.mark.parametrize(
+    ("typed", "owners"),
+    [
+        ("planner.elites", {"planner"}),
+        ("policy.elites", {"policy"}),
+        ("Planner.Elites", {"planner"}),
+        ("perturbation.step", {"perturbation"}),
+        ("planner.execute", {"planner"}),
+        ("diagnostic.sigma", {"diagnostic"}),
+        ("model.epochs", {"trainer"}),
+    ],
+)
+def test_a_setting_of_a_kind_is_explained_of_that_kind_alone(typed, owners):
+    found = find(typed)
+    assert found and all(word.group == SETTINGS for word in found)
+    assert {kind for kind in catalog.REGISTRIES for word in found if kind in word.owner.partition(":")[0]} == owners
+
+
+def test_what_checkpoints_and_diagnostics_take_beside_their_settings_is_explained():
+    assert {find(f"model.{name}")[0].name for name in ("rollout", "device")} == {"rollout", "device"}
+    assert find("diagnostic.objective")[0].name == "objective"
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("trainer.elites", "planner.elites"),
+        ("planner.elitse", "planner.elites"),
+        ("model.elites", "policy.elites"),
+        ("planner.", "''"),
+    ],
+)
+def test_a_setting_that_no_part_of_the_kind_has_is_refused_with_the_nearest(typed, named):
+    with pytest.raises(BadInput) as refused:
+        find(typed)
+    assert named in str(refused.value) and typed.partition(".")[0] in str(refused.value)
 
 
 @pytest.mark.parametrize("typed", ["", "@", "elitez", "MODEL BOTTLENECKS OF MINE", "no:such"])

@@ -35,6 +35,8 @@ class HorizonSweep:
         """H* by the rule of the wmel 0.18 repository, with the bounds of its confidence set."""
         if self.others:
             return Estimate.undefined(f"swept is {', '.join(self.others)}, not the planning horizon alone")
+        if 0 in self.plan_horizons:
+            return Estimate.undefined("the policy has no planning horizon")
         rates = [rate for card in self.scorecards if (rate := card["success_rate"].value) is not None]
         if len(rates) < len(self.scorecards):
             return Estimate.undefined("a horizon has no success rate")

@@ -19,7 +19,7 @@ from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
-from wmel.errors import BadInput
+from wmel.errors import BadInput, suggest_name
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, write_steps
@@ -105,16 +105,26 @@ def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[
     listed = [metric_entry(one) for one in listed]
     beside = given.settings["metric"]
     if beside:
-        fitting = [one for one in listed if beside.keys() <= METRICS.settings_of(metric_data(one)["name"]).keys()]
+        settings = [METRICS.settings_of(metric_data(one)["name"]).keys() for one in listed]
+        fitting = [one for one, known in zip(listed, settings, strict=True) if beside.keys() <= known]
         if len(fitting) != 1:
-            known = f"{len(fitting)} of the metrics named have it"
-            raise BadInput(f"metric.{next(iter(beside))} is set, and {known}: name one that does")
+            raise BadInput(_metric_refusal(list(beside), [name for known in settings for name in known], len(fitting)))
         name, own = name_and_settings(metric_data(fitting[0]), "metric")
         listed[listed.index(fitting[0])] = {"name": name, **given.beside("metric", name, own)}
     wanted = [*metric_texts(listed), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in wanted:
         metric(name)
     return wanted
+
+
+def _metric_refusal(beside: Sequence[str], known: Sequence[str], fitting: int) -> str:
+    """Why settings that no metric or several metrics have are refused; `known` are those of the metrics named."""
+    unknown = next((name for name in beside if name not in known), None)
+    if unknown is not None:
+        way_out = suggest_name(unknown, known, "they take")
+        return f"metric.{unknown} is set, and no metric named here has a setting '{unknown}';{way_out}"
+    names, what = ", ".join(f"metric.{name}" for name in beside), "it" if len(beside) == 1 else "all of them"
+    return f"{names}: {fitting} of the metrics named take {what}; name one that does"
 
 
 def runner_options(given: Given, options: Mapping[str, Any], **more: Any) -> RunOptions:

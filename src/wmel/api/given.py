@@ -137,6 +137,7 @@ class Given:
 
     def _check_with_preset(self, registry: Registry, name: str, usual: dict[str, Any], given: dict[str, Any]) -> None:
         """Refuse settings that contradict those of the preset, which the message names."""
+        registry.refuse_unknown(name, given, ENTRY_SETTINGS["planner"])
         try:
             registry.build(
                 name, **{**usual, **{key: one for key, one in given.items() if key not in ENTRY_SETTINGS["planner"]}}
@@ -250,7 +251,10 @@ class Given:
         """Refuse settings of kinds that no part was named of."""
         for kind, settings in self.settings.items():
             if settings and kind not in self.used | set(used_elsewhere):
-                raise BadInput(f"{kind}.{next(iter(settings))} is set, and no {kind} is named here: {way_out}")
+                name = next(iter(settings))
+                if kind == "policy" and "planner" in self.used:
+                    way_out = f"a planner is, whose settings are written planner.{name}"
+                raise BadInput(f"{kind}.{name} is set, and no {kind} is named here: {way_out}")
 
 
 def has_its_settings(kind: str, name: str) -> str:
@@ -271,8 +275,8 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"
     beside, own = given.settings["perturbation"], {} if probability is None else {"probability": float(probability)}
     if is_composite:
-        if beside.keys() <= ENTRY_SETTINGS["perturbation"].keys():
-            given.used.add("perturbation")
+        given.used.add("perturbation")
+        catalog.PERTURBATIONS.refuse_unknown("composite", beside, ENTRY_SETTINGS["perturbation"])
         part = {**data, **check_entry_settings("perturbation", "composite", beside, is_typed=True)}
     else:
         part = given.part("perturbation", data)

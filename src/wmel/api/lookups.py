@@ -22,6 +22,7 @@ from wmel.results import Result
 
 LISTED_PRESETS = "presets"
 KINDS = (*CATALOGUE, LISTED_PRESETS)
+SINGULAR = {"preset": LISTED_PRESETS, **{registry.kind: kind for kind, registry in CATALOGUE.items()}}
 
 Names = Annotated[
     Any,
@@ -58,6 +59,7 @@ def list_parts(names: Names = None, *, environment: o.Environment = None) -> Res
 def _find(name: str, environment: Any, *, is_alone: bool) -> tuple[Mapping[str, Any], list[str]]:
     """What a name stands for, as data and as lines."""
     registries = {part: registry for registry in CATALOGUE.values() for part in registry.parts}
+    name = name if name in registries else SINGULAR.get(name, name)
     if name == LISTED_PRESETS:
         return PRESETS, _presets_lines()
     if name in PRESETS and name not in registries:

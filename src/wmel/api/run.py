@@ -17,7 +17,7 @@ from wmel.api.episodes import (
 )
 from wmel.api.given import Given
 from wmel.api.objects import is_oracle
-from wmel.api.verbs import verb
+from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
@@ -112,6 +112,7 @@ def arm_data(
         return {"planners": [planner], "objectives": scored, "models": models, "oracle": not models}
     if not acts:
         catalog.check_policy(name)
+        _give_to_policy(given, name)
     if given.settings["planner"] or objective is not None:
         unused = next(iter(given.settings["planner"]), "objective")
         raise BadInput(f"policy '{name}' does not plan: leave out {unused}")
@@ -119,6 +120,15 @@ def arm_data(
     if models:
         return {"planners": [], "objectives": [], "models": [{**models[0], "policy": part}]}
     return {"planners": [], "objectives": [], "models": [], "policies": [part]}
+
+
+def _give_to_policy(given: Given, policy: str) -> None:
+    """Settings of planners that a policy has too, such as plan_horizon of `native`, become its own."""
+    own, planning = given.settings["policy"], given.settings["planner"]
+    for name in [name for name in planning if name in catalog.POLICIES.settings_of(policy)]:
+        if name in own:
+            raise BadInput(given_twice("policy", policy, name, own[name], planning[name]))
+        own[name] = planning.pop(name)
 
 
 def _model_entries(given: Given, model: Any) -> list[dict[str, Any]]:

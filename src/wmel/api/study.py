@@ -47,7 +47,8 @@ def study(
 ) -> Result:
     """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
     keep_freed_memory()
-    given = Given.of(options["settings"])
+    given = Given.of(options["settings"], model={"device": options["device"]})
+    device = given.settings["model"].pop("device", None)
     whole = _study(study, given, options["preset"])
     given.refuse_unused("executor")
     folder = Path(options["output"]) if options["output"] is not None else Path("runs") / _name(study)
@@ -58,7 +59,7 @@ def study(
         build_executor(given, options["executor"] or whole.executor or "serial", options["workers"]),
         anytime,
         when_changed(options["rerun"], options["keep"]),
-        options["device"] or "cpu",
+        device or "cpu",
         trajectories=steps is not None,
     )
     store = FolderStore(folder)

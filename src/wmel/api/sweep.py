@@ -1,6 +1,7 @@
 """wmel.sweep: one policy over the values of any settings, and the planning horizon that is enough."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Unpack
 
@@ -19,6 +20,7 @@ from wmel.api.given import Given
 from wmel.api.run import arm_data
 from wmel.api.swept import METRIC, Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import verb
+from wmel.catalog import POLICIES
 from wmel.contract.cell import Cell, CellResult, label_columns
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
@@ -67,6 +69,8 @@ def sweep(
     task, scored = task_data(given, environment, options), any(one.kind == "objective" for one in swept)
     arm = arm_data(given, policy, model, options["objective"], task["environments"][0], sweeps_objective=scored)
     data = {"name": "sweep", "oracle": False, "floor": False, **task, **arm}
+    if not arm["planners"]:
+        swept = [_of_policy(one, policy) for one in swept]
     put_sweeps(data, swept, given)
     points = [one.setting for one in swept if one.kind != METRIC]
     stored = {"name": "sweep", "swept": points, "epsilon": epsilon}
@@ -138,10 +142,17 @@ def _labels(cell: Cell, settings: Sequence[str], taken: Sequence[str]) -> dict[s
     return {called[setting]: setting if called[setting] in taken else called[setting] for setting in settings}
 
 
+def _of_policy(one: Swept, policy: Any) -> Swept:
+    """A sweep of a planner's setting that a policy has too, such as plan_horizon of `native`, is one of the policy."""
+    name = policy if isinstance(policy, str) else policy.get("name") if isinstance(policy, Mapping) else None
+    is_own = one.kind == "planner" and isinstance(name, str) and one.name in POLICIES.settings_of(name)
+    return replace(one, kind="policy") if is_own else one
+
+
 def _all_sweeps(sweep: Any, plan_horizons: Any) -> list[Swept]:
-    """What is swept; planning horizons, unless some other setting is."""
+    """What is swept; planning horizons, unless some other setting is. Where only metrics are, there is one point."""
     found = read_sweeps(sweep)
-    if plan_horizons is None and any(one.kind != METRIC for one in found):
+    if plan_horizons is None and found:
         return found
     if any((one.kind, one.name) == ("planner", "plan_horizon") for one in found):
         raise BadInput("planner.plan_horizon is given twice: by plan_horizons and by sweep")

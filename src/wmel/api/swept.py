@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wmel.analysis.scorecard import metric_data
 from wmel.api.given import KINDS, Given, has_its_settings
 from wmel.api.objects import model_settings, parse_model_setting
 from wmel.api.verbs import setting_pairs
 from wmel.errors import BadInput, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings
+from wmel.experiments.spec import find_sweeps, format_value
 from wmel.values import parse_value
 
 LISTS = {  # kind -> the list of a study that holds parts of it
@@ -22,6 +24,7 @@ LISTS = {  # kind -> the list of a study that holds parts of it
     "model": "models",
     "trainer": "models",
     "diagnostic": "diagnostics",
+    "metric": "metrics",
 }
 METRIC = "metric"  # computed from the same rows: each value is a metric of its own, and no point
 NOT_SWEPT = {"executor": "who runs the episodes changes no row"}
@@ -56,7 +59,9 @@ def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> N
             continue
         entry = _swept_entry(data, one.kind)
         if entry is None:
-            raise BadInput(f"there is no {one.kind} to sweep {one.name} of")
+            has_planner = one.kind == "policy" and data.get("planners")
+            way_out = f", and there is a planner: write planner.{one.name}" if has_planner else ""
+            raise BadInput(f"there is no {one.kind} to sweep {one.name} of{way_out}")
         if (one.kind, one.name) == ("perturbation", "probability"):
             entry.setdefault("name", "env-default")  # as where a share alone is given
         if entry.get("given") and one.name not in ENTRY_SETTINGS.get(one.kind, ()):
@@ -75,7 +80,7 @@ def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
     for kind, settings in given.settings.items():
         for name, value in settings.items() if kind in LISTS else ():
             listed = changed.get(LISTS[kind])
-            tables = [{"name": one} if isinstance(one, str) else one for one in listed or ()]
+            tables = [_as_table(kind, one) for one in listed] if isinstance(listed, list | tuple) else []
             fitting = [place for place, one in enumerate(tables) if _takes(kind, one, name)]
             if not fitting:
                 known = {known for one in tables for known in _settings_of(kind, one)}
@@ -83,10 +88,28 @@ def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
                     f"no {kind} of the study has a setting '{name}';{suggest_name(name, sorted(known), 'it takes')}"
                 )
             for place in fitting:
+                _refuse_swept(kind, name, value, tables[place], place)
                 tables[place] = {**tables[place], name: _value(kind, tables[place], name, value)}
             changed[LISTS[kind]] = tables
             given.used.add(kind)
     return changed
+
+
+def _as_table(kind: str, entry: Any) -> Any:
+    """An entry of a study as a table, where it is a name; a metric's name has its settings: success@20."""
+    if not isinstance(entry, str):
+        return entry
+    return metric_data(entry) if kind == METRIC else {"name": entry}
+
+
+def _refuse_swept(kind: str, name: str, value: Any, entry: Mapping[str, Any], place: int) -> None:
+    """Raises BadInput for a setting that an entry of the study sweeps."""
+    swept = dict(find_sweeps(entry)).get(name)
+    if swept is not None:
+        raise BadInput(
+            f"{kind}.{name} = {value} is given, and {LISTS[kind]}[{place}] of the study, '{entry.get('name')}', "
+            f"sweeps it over {format_value(swept)}: leave out one of them"
+        )
 
 
 def _takes(kind: str, entry: Any, name: str) -> bool:
@@ -109,13 +132,11 @@ def _read_sweep(key: str, values: Any) -> Swept:
     kind, dot, name = ("criterion", ".", key) if key == "criterion" else key.partition(".")
     if kind in NOT_SWEPT:
         raise BadInput(f"{key} cannot be swept: {NOT_SWEPT[kind]}")
-    if not dot and kind in (*LISTS, METRIC):
-        several = LISTS.get(kind, "metrics")
+    if not dot and kind in LISTS:
+        several = LISTS[kind]
         raise BadInput(f"settings are swept, as {kind}.NAME, and parts are not: a study compares several {several}")
-    if not dot or kind not in (*LISTS, METRIC) or not name:
-        raise BadInput(
-            f"what is swept is written as KIND.NAME, got {key!r};{suggest_name(kind, [*LISTS, METRIC], 'kinds:')}"
-        )
+    if not dot or kind not in LISTS or not name:
+        raise BadInput(f"what is swept is written as KIND.NAME, got {key!r};{suggest_name(kind, LISTS, 'kinds:')}")
     if not isinstance(values, Iterable):
         raise BadInput(f"a sweep of {key} takes a list of values, got {values!r}")
     if isinstance(values, str):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
+from wmel.catalog import REGISTRIES
 from wmel.errors import BadInput, is_number, shorten_values, suggest_name
 from wmel.settings import Meaning, Setting
 
@@ -26,7 +27,8 @@ def verb(function: Verb) -> Verb:
     `function(**options: Unpack[Group])` gets every option of the group, those not given at their defaults. Options that
     are settings of parts are moved into `settings`.
     """
-    own, group, has_more = _read_options(function)
+    own, group, part = _read_options(function)
+    has_more = part is not None
     known = {name: one for name, one in own.parameters.items() if one.kind is not one.VAR_KEYWORD} | group
     rest = [one for one in own.parameters.values() if one.kind is one.VAR_KEYWORD and has_more]
 
@@ -40,6 +42,8 @@ def verb(function: Verb) -> Verb:
             raise BadInput(f"wmel.{function.__name__}: {error}") from None
         bound.apply_defaults()
         options = {name: one.default for name, one in group.items()} | _rest_of(bound)
+        if part is not None:
+            options |= _parse_settings(part, bound, {key: one for key, one in options.items() if key not in known})
         named = {name: value for name, value in bound.arguments.items() if name in known} | options
         named = {name: _convert(known[name], value) if name in known else value for name, value in named.items()}
         for name, one in own.parameters.items():
@@ -96,8 +100,10 @@ def setting_pairs(texts: Any) -> dict[str, Any]:
     return found
 
 
-def _read_options(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, inspect.Parameter], bool]:
-    """The signature of a verb, the options of its group as parameters, and whether it takes a part's settings too."""
+def _read_options(
+    function: Callable[..., Any],
+) -> tuple[inspect.Signature, dict[str, inspect.Parameter], SettingsOf | None]:
+    """The signature of a verb, the options of its group as parameters, and the part whose settings it takes too."""
     own = inspect.signature(function)
     rest = next((one.annotation for one in own.parameters.values() if one.kind is one.VAR_KEYWORD), None)
     marks = getattr(rest, "__metadata__", ())
@@ -113,7 +119,7 @@ def _read_options(function: Callable[..., Any]) -> tuple[inspect.Signature, dict
         )
         for name, hint in hints.items()
     }
-    return own, parameters, any(isinstance(mark, SettingsOf) for mark in marks)
+    return own, parameters, next((mark for mark in marks if isinstance(mark, SettingsOf)), None)
 
 
 def _rest_of(bound: inspect.BoundArguments) -> dict[str, Any]:
@@ -124,9 +130,19 @@ def _rest_of(bound: inspect.BoundArguments) -> dict[str, Any]:
     return {}
 
 
+def _parse_settings(mark: SettingsOf, bound: inspect.BoundArguments, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a part that are texts, as the command line takes them, turned into values."""
+    part = mark.part or next(iter(bound.arguments.values()))
+    name = part.get("name") if isinstance(part, Mapping) else part
+    texts = {key: value for key, value in settings.items() if isinstance(value, str)}
+    return REGISTRIES[mark.kind].parse(name, texts) if texts and isinstance(name, str) else {}
+
+
 def _convert(parameter: inspect.Parameter, value: Any) -> Any:
     """The value of an option as the verb takes it; what is no path, number or text is refused."""
     option = mark_of(parameter)
+    if isinstance(option, SettingOf) and not option.merged and isinstance(value, str):
+        return REGISTRIES[option.kind].parse(option.part, {parameter.name: value})[parameter.name]
     if not isinstance(option, Option) or (value is None and parameter.default is None):
         return value
     if option.kind in ("wholes", "numbers"):

@@ -13,11 +13,11 @@ from typer.core import TyperCommand
 
 from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
-from wmel.errors import BadInput, WmelError, suggest_name
+from wmel.cli.unknown_options import describe_refusal, part_of
+from wmel.errors import BadInput, WmelError
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
-    from wmel.parts import Registry
 
 INTERRUPTED = 130
 LOOKS: dict[str, Any] = {
@@ -45,16 +45,6 @@ VERBS = {  # name -> the function behind it, and what it does
     "explain": ("wmel.api.lookups:explain", "Print what a word of any output means."),
     "doctor": ("wmel.api.check:doctor", "Print what is installed and what is missing."),
 }
-NAMING = {"train": "trainer", "diagnose": "diagnostic"}  # verbs whose argument is a part, by its kind
-VALUED = (
-    "--env",
-    "--environment",
-    "--model",
-    "--output",
-    "--out",
-    "--set",
-)  # their options whose value is no such part
-SWITCHES = ("--quiet", "--json", "--debug")
 
 
 class EachOnce(TyperCommand):
@@ -134,20 +124,6 @@ def _own_settings(verb: Callable[..., Any], typed: list[str]) -> "OwnSettings | 
     return OwnSettings(f"{mark.kind} '{part}'", registry.settings_of(part))
 
 
-def part_of(typed: list[str], registry: "Registry") -> str | None:
-    """The part that a call of `train` or `diagnose` names, wherever it stands; None where there is none.
-
-    Which options take a value is not known before the part is: a name of the catalogue comes first, then a word that
-    follows no option.
-    """
-    after = typed[1:]
-    words = [(word, before) for word, before in zip(after, ["", *after], strict=False) if not word.startswith("-")]
-    free = [word for word, before in words if before not in VALUED]
-    known = [word for word in free if registry.has(word)]
-    alone = [word for word, before in words if not before.startswith("-") or before in SWITCHES]
-    return next(iter([*known, *alone]), None)
-
-
 def show_result(verb: Callable[..., Any], given: dict[str, Any], *, as_json: bool, debug: bool) -> int:
     """Call a verb and print its result; the exit code."""
     quiet = given.get("quiet", False) or as_json
@@ -176,17 +152,12 @@ def _version_option(
 
 
 def _words_of(error: Any, typed: list[str]) -> str:
-    """What was typed wrong; an option that a trainer or diagnostic does not have is a setting it does not have."""
-    from wmel.catalog import REGISTRIES
+    """What was typed wrong."""
+    from wmel.parts import import_object
 
-    option, kind = getattr(error, "option_name", None), NAMING.get(next(iter(typed), ""))
-    part = None if kind is None else part_of(typed, REGISTRIES[kind])
-    if option is None or kind is None or part is None:
-        return error.format_message()
-    setting, known = option.lstrip("-").replace("-", "_"), REGISTRIES[kind].settings_of(part)
-    if setting in known:
-        return f"{kind} '{part}': {error.format_message()}"
-    return f"{kind} '{part}' has no setting '{setting}';{suggest_name(setting, known, 'it takes')}"
+    called = next(iter(typed), "")
+    is_verb = called in VERBS
+    return describe_refusal(error, typed, import_object(VERBS[called][0]) if is_verb else None)
 
 
 def _values_of(option: Any, typed: list[str]) -> str:

@@ -131,6 +131,7 @@ class Cell:
     labels: Mapping[str, Any] = field(default_factory=dict)  # values of the swept settings
     shared_labels: Mapping[str, Any] = field(default_factory=dict)  # the labels that all arms have
     sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> its setting, as `planner.elites`
+    places: Mapping[str, str] = field(default_factory=dict)  # kind -> its entry: `study.toml: planners[0]`; not stored
 
     @cached_property
     def key(self) -> str:
@@ -183,7 +184,7 @@ class Cell:
         return f"{self.setting_name}/{self.arm.name}/seed-{self.seed}"
 
     def as_data(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "places"}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Cell":
@@ -222,11 +223,12 @@ class Diagnostic:
     labels: Mapping[str, Any] = field(default_factory=dict)
     base: str | None = None  # the name of the arm without swept settings
     sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> its setting
+    places: Mapping[str, str] = field(default_factory=dict)  # kind -> its entry in the study file; not stored
 
     @cached_property
     def key(self) -> str:
         """The name of its reading in a store."""
-        data = {name: value for name, value in asdict(self).items() if name not in ("base", "sweeps")}
+        data = {name: value for name, value in asdict(self).items() if name not in ("base", "sweeps", "places")}
         return hash_data({**data, "labels": {}, "model": _model_identity(self.model)})
 
     @cached_property
@@ -241,7 +243,7 @@ class Diagnostic:
         return f"{environment}/{part_label(self.diagnostic)}/{self.arm}/seed-{self.seed}"
 
     def as_data(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "places"}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Diagnostic":

@@ -1,13 +1,15 @@
 """Checks of a study before it runs: every part is built and tried; errors name the user's code."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from wmel.arrays import as_like, to_numpy
+from wmel.catalog import build_objective
 from wmel.closed_loop.run import episode_seeds
 from wmel.closed_loop.steps import check_pending_step, check_quantities, check_rows
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
@@ -48,7 +50,7 @@ class _CheckedCells:
 
 
 def check_cells(cells: list[Cell], paths: ModelPaths, *, needs_criterion: bool) -> None:
-    """Builds and tries the parts that cells name; raises BadInput with the name of the first cell that cannot run.
+    """Builds and tries the parts that cells name; raises BadInput with the first cell that cannot run and its place.
 
     One cell of each kind is tried. Of cells that differ in their seed alone, only the checkpoints are checked.
     """
@@ -101,55 +103,70 @@ def _check_each_kind(
     kinds: set[str] = set()
     checked_files: set[str] = set()
 
-    def check_one(cell: Any) -> None:
-        environment, model = _model_of(cell)
-        arm = cell.arm if isinstance(cell, Diagnostic) else cell.arm.name
-        kind = f"{words(cell)} {'' if 'trainer' in model else arm} {model_kind(model, paths)}"
-        files = f"{paths.folder_of(environment, model or None)} {json.dumps(environment)}"
-        if kind not in kinds:
-            kinds.add(kind)
-            check(cell)
-        elif files not in checked_files:
-            check_checkpoint(environment, model or None, paths)
-        checked_files.add(files)
-
     with limit_blas_threads():
         for cell in cells:
-            _name_cell_in_errors(cell.name, lambda cell=cell: check_one(cell))
+            environment, model = _model_of(cell)
+            with _named(cell, "model"):
+                arm = cell.arm if isinstance(cell, Diagnostic) else cell.arm.name
+                kind = f"{words(cell)} {'' if 'trainer' in model else arm} {model_kind(model, paths)}"
+                files = f"{paths.folder_of(environment, model or None)} {json.dumps(environment)}"
+                if kind in kinds and files not in checked_files:
+                    check_checkpoint(environment, model or None, paths)
+            if kind not in kinds:
+                kinds.add(kind)
+                check(cell)
+            checked_files.add(files)
 
 
-def _name_cell_in_errors(cell: str, work: Callable[[], Any]) -> None:
-    """Runs the work; an error names the cell, and its place if it is in the user's own code."""
+@contextmanager
+def _named(cell: Cell | Diagnostic, *kinds: str) -> Iterator[None]:
+    """An error names the cell, the entry of the study file that has a part of these kinds, and the user's own code."""
+    entry = next((f"{cell.places[kind]}: " for kind in kinds if kind in cell.places), "")
     try:
-        work()
+        yield
     except WmelError as error:
-        raise type(error)(f"{cell}: {error}") from error
+        raise type(error)(f"{entry}{cell.name}: {error}") from error
     except (Exception, SystemExit) as error:
         if not locate_error(error) and not isinstance(error, SystemExit):
             raise
-        raise BadInput(f"{cell}: {describe_error(error)}{locate_error(error)}") from error
+        raise BadInput(f"{entry}{cell.name}: {describe_error(error)}{locate_error(error)}") from error
 
 
 def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_criterion: bool) -> None:
-    task = cell.task
-    world = build_environment(task.environment, paths)
-    criterion = None if task.criterion is None else Criterion.parse(task.criterion)
-    criterion = criterion or world.default_criterion
-    if criterion is None and needs_criterion:
-        raise BadInput("there is no criterion of success: give one, such as criterion = 'reward>=0.6'")
-    stop_rule(criterion, task.stop)
-    perturbation = build_perturbation(task.perturbation, paths)
-    if perturbation is not None:
-        steps = world.spec.max_steps if task.horizon is None else task.horizon
-        Disturbance(perturbation, task.probability, task.step).check(world, steps)
+    task, arm = cell.task, cell.arm
+    with _named(cell, "environment"):
+        world = build_environment(task.environment, paths)
+    with _named(cell, "criterion"):
+        criterion = None if task.criterion is None else Criterion.parse(task.criterion)
+        criterion = criterion or world.default_criterion
+        if criterion is None and needs_criterion:
+            raise BadInput("there is no criterion of success: give one, such as criterion = 'reward>=0.6'")
+        stop_rule(criterion, task.stop)
+    with _named(cell, "perturbation"):
+        perturbation = build_perturbation(task.perturbation, paths)
+        if perturbation is not None:
+            steps = world.spec.max_steps if task.horizon is None else task.horizon
+            Disturbance(perturbation, task.probability, task.step).check(world, steps)
     task_data = json.dumps(cell.as_data()["task"], sort_keys=True)
     if task_data not in checked.tasks:
-        _in_some_start(cell, lambda seeds: _try_environment(world, perturbation, criterion, seeds))
+        _in_some_start(cell, lambda seeds: _try_environment(cell, world, perturbation, criterion, seeds))
         checked.tasks.add(task_data)
-    model = build_model_for_check(task.environment, cell.arm.model, paths)
-    policy = build_policy(cell.arm, world, model, paths)
-    _compare_planning(cell, policy, checked.oracles)
-    _in_some_start(cell, lambda seeds: _try_decision(policy, model, world, seeds, task.horizon))
+    with _named(cell, "model"):
+        model = build_model_for_check(task.environment, arm.model, paths)
+    acting = ("planner",) if arm.policy is None else ("policy", "model")
+    with _named(cell, *(acting if _has_objective(arm.objective, world) else ("objective",))):
+        policy = build_policy(arm, world, model, paths)
+    with _named(cell, "model", *acting):
+        _compare_planning(cell, policy, checked.oracles)
+        _in_some_start(cell, lambda seeds: _try_decision(policy, model, world, seeds, task.horizon))
+
+
+def _has_objective(objective: Part | None, world: Any) -> bool:
+    """Whether an environment supports an objective; a live one counts as supported."""
+    try:
+        return objective is None or "given" in objective or bool(build_objective(objective, world))
+    except WmelError:
+        return False
 
 
 def _compare_planning(cell: Cell, policy: Any, oracles: dict[str, Any]) -> None:
@@ -182,8 +199,17 @@ def _in_some_start(cell: Cell, work: Callable[[np.ndarray], None]) -> None:
 
 
 def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
-    world = build_environment(cell.environment, paths)
-    model = build_model_for_check(cell.environment, cell.model, paths)
+    with _named(cell, "environment"):
+        world = build_environment(cell.environment, paths)
+    with _named(cell, "model"):
+        model = build_model_for_check(cell.environment, cell.model, paths)
+    kinds = ("diagnostic",) if _has_objective(cell.objective, world) else ("objective", "diagnostic")
+    with _named(cell, *kinds):
+        _try_diagnostic(cell, world, model, paths)
+
+
+def _try_diagnostic(cell: Diagnostic, world: Any, model: Any, paths: ModelPaths) -> None:
+    """Checks a diagnostic of a model, and that the model can be read."""
     try:
         build_diagnostic(cell, paths).check(world, model, cell.objective)
         way, adapted = ("", None) if model is None else adapt_model(model)
@@ -201,28 +227,32 @@ def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
         )
 
 
-def _try_environment(world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
+def _try_environment(cell: Cell, world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
     """Tries a reset, a perturbation if there is one, one step, and the judgement of it."""
 
     def attempt(method: str, *given: Any, rows: str) -> Any:
         return _attempt(world, method, "environment", lambda: check_rows(getattr(world, method)(*given), 1, rows))
 
-    space = world.spec.actions
-    zeros = np.zeros((1, space.width), space.dtype)
-    actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
-    states = attempt("reset", seeds, rows="states")
-    observations = attempt("observe", states, rows="observations")
-    attempt("goals", states, rows="goals")
+    with _named(cell, "environment"):
+        space = world.spec.actions
+        zeros = np.zeros((1, space.width), space.dtype)
+        actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
+        states = attempt("reset", seeds, rows="states")
+        observations = attempt("observe", states, rows="observations")
+        attempt("goals", states, rows="goals")
     if perturbation is not None:
         pending = PendingStep(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
-        _try_perturbation(world, perturbation, pending, observations, seeds)
-    values = space.as_values(actions)
-    after = attempt("step", states, values, rows="states")
-    quantities = _attempt(
-        world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
-    )
+        with _named(cell, "perturbation"):
+            _try_perturbation(world, perturbation, pending, observations, seeds)
+    with _named(cell, "environment"):
+        values = space.as_values(actions)
+        after = attempt("step", states, values, rows="states")
+        quantities = _attempt(
+            world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
+        )
     if criterion is not None:
-        is_met(criterion, quantities)
+        with _named(cell, "criterion"):
+            is_met(criterion, quantities)
 
 
 def _try_perturbation(

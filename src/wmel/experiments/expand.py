@@ -25,7 +25,7 @@ from wmel.contract.trainer import HasProgressUnit
 from wmel.errors import BadInput
 from wmel.experiments.build import files_hash
 from wmel.experiments.keys import SEED, environment_part
-from wmel.experiments.spec import ENTRY_KINDS, MAX_CELLS, StudyEntry, StudySpec, arm_name
+from wmel.experiments.spec import ENTRY_KINDS, MAX_CELLS, StudyEntry, StudySpec, arm_name, with_place
 from wmel.parts import implements
 
 SAME_SETTING = {("criterion", "success"): "criterion"}  # aliases
@@ -69,7 +69,7 @@ def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = No
         list(cells.values()),
         list({one.key: one for one in _diagnostics(spec)}.values()),
         study.block,
-        tuple(metric_texts(study.metrics)),
+        tuple(dict.fromkeys(metric_texts(study.metrics))),
         spec.text,
         spec.folder,
         objects or {},
@@ -119,10 +119,10 @@ def _cells(spec: StudySpec) -> Iterator[Cell]:
             shared = {"task": task, "seed": seed, "episodes": study.episodes, "shared_labels": labels}
             if study.floor and (spec.planners or spec.policies or any(one.keys.policy for one in spec.models)):
                 floor = Arm(FLOOR, policy={"name": "random"}, base=FLOOR)
-                yield Cell(arm=floor, labels=labels, sweeps=_sweeps(*world), **shared)
+                yield Cell(arm=floor, labels=labels, **_origins(spec, *world), **shared)
             for policy in spec.policies:
                 arm = Arm(arm_name(policy), policy=policy.keys.part, base=policy.keys.name)
-                yield Cell(arm=arm, labels=_labels(*world, policy), sweeps=_sweeps(*world, policy), **shared)
+                yield Cell(arm=arm, labels=_labels(*world, policy), **_origins(spec, *world, policy), **shared)
             for planner, objective in product(spec.planners or (None,), spec.objectives or (None,)):
                 planned = [entry for entry in (objective, planner) if entry is not None]
                 yield from _cells_of_setting(spec, planner, objective, [*world, *planned], shared, place)
@@ -144,16 +144,16 @@ def _cells_of_setting(
         planning |= {"planner": planner.keys.part, "execute": planner.keys.execute}
         if spec.study.oracle:
             arm = Arm(ORACLE, base=ORACLE, **planning)
-            yield Cell(arm=arm, labels=labels, sweeps=_sweeps(*entries), **shared)
+            yield Cell(arm=arm, labels=labels, **_origins(spec, *entries), **shared)
     for entry in spec.models:
         policy = entry.keys.policy_part
         if planner is None and policy is None:
             continue
         own = {} if policy is None else {"policy": policy["name"]}
-        for name, model, own_labels in _models(entry, place, spec.folder, shared["task"].environment):
+        for name, model, own_labels in _models(spec, entry, place, shared["task"].environment):
             arm = Arm(name, policy=policy, model=model, base=entry.keys.name, **planning)
-            sweeps = _sweeps(*entries, entry)
-            yield Cell(arm=arm, labels={**labels, **own, **entry.labels, **own_labels}, sweeps=sweeps, **shared)
+            origins = _origins(spec, *entries, entry)
+            yield Cell(arm=arm, labels={**labels, **own, **entry.labels, **own_labels}, **origins, **shared)
 
 
 def _diagnostics(spec: StudySpec) -> Iterator[Diagnostic]:
@@ -178,12 +178,12 @@ def _diagnostic_cells(
     for place, seed in enumerate(spec.study.seeds):
         source = _source_of(spec, diagnostic, place, environment)
         if not spec.models:
-            yield Diagnostic(*shared, ORACLE, None, seed, source, labels, ORACLE, _sweeps(*entries))
+            yield Diagnostic(*shared, ORACLE, None, seed, source, labels, ORACLE, **_origins(spec, *entries))
         for entry in spec.models:
-            sweeps = _sweeps(*entries, entry)
-            for name, model, own_labels in _models(entry, place, spec.folder, environment):
+            origins = _origins(spec, *entries, entry)
+            for name, model, own_labels in _models(spec, entry, place, environment):
                 at = {**labels, **entry.labels, **own_labels}
-                yield Diagnostic(*shared, name, model, seed, source, at, entry.keys.name, sweeps)
+                yield Diagnostic(*shared, name, model, seed, source, at, entry.keys.name, **origins)
 
 
 def _source_of(
@@ -195,7 +195,7 @@ def _source_of(
         return None
     if not spec.models:
         raise BadInput(f"'{policy}' is a model's own policy: give a model to visit the states")
-    name, model, _ = next(_models(spec.models[0], place, spec.folder, environment))
+    name, model, _ = _models(spec, spec.models[0], place, environment)[0]
     return {"name": name, **model}
 
 
@@ -228,12 +228,21 @@ def _labels(*entries: StudyEntry) -> dict[str, Any]:
     return {label: value for entry in entries for label, value in entry.labels.items()}
 
 
-def _sweeps(*entries: StudyEntry) -> dict[str, str]:
-    """The settings that the labels belong to."""
-    return {label: setting for entry in entries for label, setting in entry.sweeps.items()}
+def _origins(spec: StudySpec, *entries: StudyEntry) -> dict[str, dict[str, str]]:
+    """The settings that the labels belong to, and where the study file has each part."""
+    sweeps = {label: setting for entry in entries for label, setting in entry.sweeps.items()}
+    places = {} if spec.path is None else {entry.kind: f"{spec.path}: {entry.place}" for entry in entries}
+    return {"sweeps": sweeps, "places": places}
 
 
 def _models(
+    spec: StudySpec, entry: StudyEntry, place: int, environment: Mapping[str, Any]
+) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The arms of a model; an error names the place of its entry."""
+    return with_place(spec.path, entry.place, lambda: list(_arms_of(entry, place, spec.folder, environment)))
+
+
+def _arms_of(
     entry: StudyEntry, place: int, folder: Path, environment: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """The arms of a model: (name, what identifies the model, labels).

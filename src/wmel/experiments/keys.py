@@ -90,7 +90,14 @@ class PartKeys(Keys):
 
     def check(self) -> None:
         """Raises BadInput for settings that the part does not take, or that contradict each other."""
+        if self._beside and self.settings and not self.given and self.name is not None:
+            self.registry.refuse_unknown(self._registered_name, self.settings, self._beside)
         _ = self.part
+
+    @property
+    def _beside(self) -> list[str]:
+        """Keys of the table that are no settings of the part."""
+        return [*ENTRY_SETTINGS.get(self.registry.kind, ())]
 
 
 class BuiltFromSettings(PartKeys):
@@ -261,8 +268,13 @@ class PerturbationKeys(PartKeys):
         return self.model_dump()
 
     def check(self) -> None:
+        super().check()
         if self.part is not None and not self.given:
             catalog.perturbation(self.part)
+
+    @property
+    def _beside(self) -> list[str]:
+        return [*(["parts"] if self.name == "composite" else []), *super()._beside]
 
 
 class CriterionKeys(Keys):

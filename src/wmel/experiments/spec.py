@@ -73,6 +73,11 @@ class StudyEntry:
     labels: Mapping[str, Any] = field(default_factory=dict)  # the same by the names of columns and labels
     sweeps: Mapping[str, str] = field(default_factory=dict)  # label -> the setting it belongs to: `planner.elites`
 
+    @property
+    def kind(self) -> str:
+        """The kind of its part, by the list that it stands in."""
+        return ENTRY_KINDS[self.place.partition("[")[0]]
+
 
 def arm_name(entry: StudyEntry) -> str:
     """The name of a model or a policy, with the values of its swept keys."""
@@ -93,13 +98,13 @@ class StudySpec:
     perturbations: list[StudyEntry]
     criteria: list[StudyEntry]
     diagnostics: list[StudyEntry]
-    path: Path  # paths in the study are relative to its folder
+    path: Path | None  # paths in the study are relative to its folder; none: it is no file
     text: str
     notes: tuple[str, ...] = ()  # lines to show before it runs
 
     @property
     def folder(self) -> Path:
-        return self.path.parent
+        return Path() if self.path is None else self.path.parent
 
 
 LISTS: dict[str, type[Keys]] = {
@@ -137,13 +142,13 @@ def parse_study(
     study = _validate(StudyKeys, top, path, "")
     if study.executor is not None:
         executor = catalog.name_and_settings(study.executor, "executor")
-        _with_place(path, "executor", lambda: catalog.EXECUTORS.spec(*executor))
-    preset = PresetUse(_with_place(path, "preset", lambda: catalog.preset_settings(study.preset)))
+        with_place(path, "executor", lambda: catalog.EXECUTORS.spec(*executor))
+    preset = PresetUse(with_place(path, "preset", lambda: catalog.preset_settings(study.preset)))
     lists = {
         name: _entries(_with_preset(data.get(name, DEFAULT_ENTRIES.get(name)), name, preset), name, path, objects)
         for name in LISTS
     }
-    notes = _with_place(path, "preset", lambda: preset.notes(judges_gaps=True))
+    notes = with_place(path, "preset", lambda: preset.notes(judges_gaps=True))
     if not (lists["planners"] or lists["policies"] or lists["diagnostics"] or _have_own_policies(lists["models"])):
         raise BadInput(f"{place_prefix(path, 'planners')}at least one is needed")
     for entry in lists["models"]:
@@ -158,16 +163,16 @@ def parse_study(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f"{place_prefix(path, 'models')}two are called '{name}'")
-    for named in _with_place(path, "metrics", lambda: metric_texts(study.metrics)):
-        _with_place(path, "metrics", lambda named=named: metric(named))
+    for named in with_place(path, "metrics", lambda: metric_texts(study.metrics)):
+        with_place(path, "metrics", lambda named=named: metric(named))
     for name, entries in lists.items():
         for entry in entries:
             if isinstance(entry.keys, PartKeys):
-                _with_place(path, entry.place, entry.keys.refuse_taken_names)
-            _with_place(path, entry.place, lambda entry=entry: entry.keys.check())
+                with_place(path, entry.place, entry.keys.refuse_taken_names)
+            with_place(path, entry.place, lambda entry=entry: entry.keys.check())
         if name != "models":  # models may be equal: they have names
             _refuse_equal(entries, path)
-    return StudySpec(study, path=path or Path("study"), text=text, notes=notes, **lists)
+    return StudySpec(study, path=path, text=text, notes=notes, **lists)
 
 
 def _refuse_equal(entries: list[StudyEntry], path: Path | None) -> None:
@@ -186,7 +191,7 @@ def _have_own_policies(models: list[StudyEntry]) -> bool:
     return bool(models) and all(entry.keys.policy is not None for entry in models)
 
 
-def _with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
+def with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
     """The result of the work; its error names the place in the study."""
     try:
         return work()

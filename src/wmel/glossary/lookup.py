@@ -3,13 +3,13 @@
 import difflib
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from wmel.catalog import CATALOGUE, DIAGNOSTICS, METRICS, PRESETS, REGISTRIES, TRAINERS, perturbation_data
 from wmel.errors import BadInput, WmelError, shorten
-from wmel.experiments.keys import ENTRY_SETTINGS
+from wmel.experiments.keys import ENTRY_KEYS, ENTRY_SETTINGS
 from wmel.glossary.words import MEASURES, Word, WordGroup, written_groups
 from wmel.parts import Registry, Setting
 from wmel.schema import EPISODE_COLUMNS
@@ -46,10 +46,10 @@ def part_groups(*, built_in: bool = False) -> list[WordGroup]:
     return [*groups, WordGroup("Presets", "`wmel list presets`", tuple(presets))]
 
 
-def setting_group(*, built_in: bool = False, trainers: bool = True) -> WordGroup:
-    """Every setting of every part, as the part declares it; those of trainers import torch."""
+def setting_group(*, built_in: bool = False, kinds: Collection[str] = tuple(REGISTRIES)) -> WordGroup:
+    """Every setting of every part of some kinds, as the part declares it; those of trainers import torch."""
     found: dict[tuple[str, str], dict[tuple[str, str], Setting]] = {}
-    for kind, part, one in _settings(built_in=built_in, trainers=trainers):
+    for kind, part, one in _settings(built_in=built_in, kinds=kinds):
         found.setdefault((one.name, one.meaning.text), {})[kind, part] = one
     every = {kind: len(_part_names(one, built_in=built_in)) for kind, one in REGISTRIES.items()}
     words = tuple(_setting(name, text, parts, every) for (name, text), parts in sorted(found.items()))
@@ -74,11 +74,11 @@ def _part(name: str, registry: Registry) -> Word:
     return Word(name, registry.kind, _sentence(definition), more=f"`wmel list {name}`")
 
 
-def _settings(*, built_in: bool, trainers: bool) -> Iterator[tuple[str, str, Setting]]:
+def _settings(*, built_in: bool, kinds: Collection[str]) -> Iterator[tuple[str, str, Setting]]:
     """The kind, the part and the setting, of all that can be read."""
-    for registry in CATALOGUE.values():
+    for registry in (one for one in CATALOGUE.values() if one.kind in kinds):
         parts = _part_names(registry, built_in=built_in)
-        for part in parts if trainers or registry is not TRAINERS else ():
+        for part in parts:
             for one in (_settings_of(registry, part) or {}).values():
                 yield registry.kind, part, one
         for one in ENTRY_SETTINGS.get(registry.kind, {}).values():
@@ -143,6 +143,9 @@ def _sentence(text: str) -> str:
 SUGGESTED = 3
 QUALIFIERS = (*REGISTRIES, *DIAGNOSTICS.built_in, "swept")  # beginnings: planner.elites, perturbation_k, esnr.median
 ENDS = ("low", "high")  # of an interval: success_low
+PLURALS = (("ies", "y"), ("s", ""))  # ends of plurals, and of the words that they are of
+WITHOUT_TRAINERS = tuple(kind for kind in REGISTRIES if kind != TRAINERS.kind)
+BESIDE = {**ENTRY_KEYS, "model": ("rollout", "device")}  # kind -> settings of it that no part declares
 
 
 def all_groups() -> list[WordGroup]:
@@ -158,13 +161,17 @@ def names() -> list[str]:
 def find(text: str) -> list[Word]:
     """Every meaning of a word; case, spaces, hyphens and underscores do not matter.
 
-    The modules of trainers import torch: their settings are read only for words that name nothing wmel measures.
+    KIND.NAME is a setting of that kind alone. The modules of trainers import torch: their settings are read only for
+    words that name nothing wmel measures.
     """
+    kind, dot, name = text.partition(".")
+    if dot and kind.strip().casefold() in REGISTRIES:
+        return _find_setting(kind.strip().casefold(), name)
     measured = {group.title for group in written_groups(MEASURES)}
     for key in _keys(text):
         found = _index().get(key, [])
-        trainers = not any(word.group in measured for word in found)
-        if meanings := [*found, *_setting_index(trainers=trainers).get(key, [])]:
+        kinds = WITHOUT_TRAINERS if any(word.group in measured for word in found) else tuple(REGISTRIES)
+        if meanings := [*found, *_setting_index(kinds).get(key, [])]:
             return meanings
     raise BadInput(_refusal(text))
 
@@ -185,8 +192,22 @@ def _index() -> dict[str, list[Word]]:
 
 
 @cache
-def _setting_index(*, trainers: bool) -> dict[str, list[Word]]:
-    return _words_by_key([setting_group(trainers=trainers)])
+def _setting_index(kinds: tuple[str, ...]) -> dict[str, list[Word]]:
+    return _words_by_key([setting_group(kinds=kinds)])
+
+
+def _find_setting(kind: str, name: str) -> list[Word]:
+    """The meanings of a setting among the parts of one kind. The settings of a trainer are keys of its model too."""
+    key, kinds = key_of(name), ("model", "trainer") if kind == "model" else (kind,)
+    beside = _index().get(key, []) if key in BESIDE.get(kind, ()) else []
+    if meanings := [*beside, *_setting_index(kinds).get(key, [])]:
+        return meanings
+    known = {key: words[0].name for key, words in _setting_index(kinds).items()}
+    close = difflib.get_close_matches(key, known, n=SUGGESTED)
+    nearest = f"; nearest: {', '.join(f'{kind}.{known[one]}' for one in close)}" if close else ""
+    others = [f"{one}.{name}" for one in REGISTRIES if one != kind and key in _setting_index((one,))]
+    elsewhere = f"; it is a setting of another kind: {', '.join(others)}" if others else ""
+    raise BadInput(f"no {kind} has a setting {shorten(name)}{elsewhere or nearest}{_unread_words()}")
 
 
 def _words_by_key(groups: Iterable[WordGroup]) -> dict[str, list[Word]]:
@@ -202,6 +223,8 @@ def _keys(text: str) -> Iterator[str]:
     key = key_of(text)
     yield key
     yield key_of(re.sub(r"\(.*?\)|\[.*?\]", " ", text))
+    yield re.sub(r"^\d+ ", "", key)  # 80% sure
+    yield from (key.removesuffix(end) + one for end, one in PLURALS if key.endswith(end))
     yield from (key.removeprefix(first) for one in QUALIFIERS if key.startswith(first := f"{key_of(one)} "))
     yield from (end for end in ENDS if key.endswith(f" {end}"))
     try:
@@ -212,12 +235,16 @@ def _keys(text: str) -> Iterator[str]:
 
 def _refusal(text: str) -> str:
     """Why a word is refused, with the nearest ones."""
-    names = {key: words[0].name for index in (_setting_index(trainers=True), _index()) for key, words in index.items()}
+    indices = (_setting_index(tuple(REGISTRIES)), _index())
+    names = {key: words[0].name for index in indices for key, words in index.items()}
     key = key_of(text)
     close = difflib.get_close_matches(key, names, n=SUGGESTED) or [one for one in names if key and key in one]
     nearest = ", ".join(dict.fromkeys(names[one] for one in close[:SUGGESTED]))
+    suggestion = f"; nearest: {nearest}" if nearest else ""
+    return f"no word {shorten(text)} is known{suggestion}; `wmel explain` lists all{_unread_words()}"
+
+
+def _unread_words() -> str:
+    """Which settings cannot be looked up here, as the end of a message."""
     unread = ", ".join(parts_without_settings())
-    return (
-        f"no word {shorten(text)} is known{f'; nearest: {nearest}' if nearest else ''}; `wmel explain` lists all"
-        f"{f', but for the settings of {unread}, which cannot be imported here' if unread else ''}"
-    )
+    return f", but for the settings of {unread}, which cannot be imported here" if unread else ""

@@ -205,7 +205,8 @@ class SweepRecord(Envelope):
     def _is_one_sweep(self) -> "SweepRecord":
         horizons = [point.plan_horizon for point in self.points]
         alone = all(set(point.swept) <= {"plan_horizon"} for point in self.points)
-        if alone and (None in horizons or horizons != sorted(set(horizons), key=lambda one: one or 0)):
+        is_ordered = len(horizons) > 1  # one point may have no planning horizon: a metric alone is swept
+        if is_ordered and alone and (None in horizons or horizons != sorted(set(horizons), key=lambda one: one or 0)):
             raise ValueError(f"the points of a sweep go from short to long, got {horizons}")
         for point in self.points:
             _check_rows(point.results, self.metadata.episodes_per_point, self.metadata.episode_horizon)

@@ -1,6 +1,7 @@
 """The reports of a run and of a sweep."""
 
 from functools import partial
+from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
@@ -66,7 +67,7 @@ LISTED = 4  # more points than this are counted, not named
 
 def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     """The whole report."""
-    metadata, swept = record.metadata, list(record.points[0].swept) or ["plan_horizon"]
+    metadata, swept = record.metadata, list(_swept_of(record.points[0]))
     columns = (
         *(TableColumn(name, False) for name in swept),
         *map(TableColumn, ("success", "95% interval", "steps", "latency_ms", "95% interval (ms)", "compute/decision")),
@@ -74,7 +75,7 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
     )
     rows = tuple(
         (
-            *(TableCell(label_text(at)) for at in list(point.swept.values()) or [point.plan_horizon]),
+            *(TableCell(label_text(at)) for at in _swept_of(point).values()),
             metric_cell(point.scorecard, "success_rate"),
             metric_bounds(point.scorecard, "success_rate"),
             metric_cell(point.scorecard, "average_steps_to_success", 1),
@@ -85,18 +86,20 @@ def sweep_document(record: SweepRecord, sweep: HorizonSweep) -> Document:
         )
         for point in record.points
     )
-    table = Table(f"{record.policy_name} over {', '.join(swept)}", columns, rows, names=len(swept))
+    over = ", ".join(swept) or "metrics"
+    table = Table(f"{record.policy_name} over {over}", columns, rows, names=len(swept))
     enough = f"effective horizon H* = {number(sweep.effective_horizon, 0)} ({horizon_note(sweep)})"
+    is_compared = "plan_horizon" in swept and not _sweeps_metrics_alone(record)
     sections = [
-        Section("Points", [table.without_empty_columns, *([Text(enough)] if "plan_horizon" in swept else [])]),
+        Section("Points", [table.without_empty_columns, *([Text(enough)] if is_compared else [])]),
         Section(
             "Curve",
             [Figure("curve", "Success over what is swept", partial(draw_figure, "figures:sweep_figure", record))],
         ),
-        coverage_section({_point_words(point): point.coverage for point in record.points}),
+        coverage_section({_point_words(point) or record.policy_name: point.coverage for point in record.points}),
     ]
     setting = describe_setting(metadata, f"{metadata.episodes_per_point} per point{_length_words(record)}", swept)
-    title = f"{record.policy_name} in {metadata.env} over {', '.join(swept)}"
+    title = f"{record.policy_name} in {metadata.env} over {over}"
     return Document(title, sweep_answer(record), [Text(setting, True)], sections, stamp_words(record))
 
 
@@ -113,17 +116,18 @@ def _best_words(record: SweepRecord) -> str:
         return "no criterion of success was given"
     best, episodes = max(known), count_words(record.metadata.episodes_per_point, "episode")
     places = [point for point, rate in rates.items() if rate == best]
+    at = f" at {listed_words(places, LISTED)}" if any(places) else ""
     if best == 0:
-        return f"none of {episodes} succeeds at {listed_words(places, LISTED)}"
+        return f"none of {episodes} succeeds{at}"
     if len(places) == len(rates):
-        return f"success is {best:.3f} of {episodes} at {listed_words(places, LISTED)}"
-    return f"success is highest, {best:.3f} of {episodes}, at {listed_words(places, LISTED)}"
+        return f"success is {best:.3f} of {episodes}{at}"
+    return f"success is highest, {best:.3f} of {episodes},{at}"
 
 
 def _enough_words(record: SweepRecord) -> str:
     """The planning horizon H* with those that the data cannot rule out, where there is one."""
     enough = record.effective_horizon
-    if enough.value is None:
+    if enough.value is None or _sweeps_metrics_alone(record):
         return ""
     is_open = enough.low is not None and enough.high is not None and enough.low < enough.high
     others = f" ({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" if is_open else ""
@@ -133,8 +137,17 @@ def _enough_words(record: SweepRecord) -> str:
 
 def _point_words(point: SweepPointEntry) -> str:
     """Where a point stands, with keys."""
-    swept = point.swept or {"plan_horizon": point.plan_horizon}
-    return " ".join(f"{name}={label_text(value)}" for name, value in swept.items())
+    return " ".join(f"{name}={label_text(value)}" for name, value in _swept_of(point).items())
+
+
+def _sweeps_metrics_alone(record: SweepRecord) -> bool:
+    """Whether there is one point, at which nothing is swept. Old records have several, and name no horizon as swept."""
+    return len(record.points) == 1 and not record.points[0].swept
+
+
+def _swept_of(point: SweepPointEntry) -> dict[str, Any]:
+    """What is swept, or else the planning horizon; nothing where there is none, and metrics alone are swept."""
+    return dict(point.swept) or ({} if point.plan_horizon is None else {"plan_horizon": point.plan_horizon})
 
 
 def _length_words(record: SweepRecord) -> str:
