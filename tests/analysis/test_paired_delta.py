@@ -4,10 +4,11 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.analysis.tables import table
+from tests.conftest import examples
 from wmel.analysis.compare import LEVEL, paired_deltas, smallest_drop
 from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
@@ -57,7 +58,7 @@ def test_counts_made_by_hand():
     assert delta.mid_p == pytest.approx(2 * (1 + 5 / 2) / 32)  # of five tosses at most one, half of the one itself
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(OUTCOMES)
 def test_swapping_the_sides_flips_the_sign_and_the_interval(outcomes):
     a, b = (run_of(side) for side in zip(*outcomes, strict=True))
@@ -68,7 +69,7 @@ def test_swapping_the_sides_flips_the_sign_and_the_interval(outcomes):
     assert there.mid_p == back.mid_p
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(some.lists(some.booleans(), min_size=1, max_size=40))
 def test_a_run_against_itself_is_exactly_zero(success):
     count = len(success)

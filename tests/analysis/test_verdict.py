@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.tables import table
+from tests.conftest import examples
 from wmel.analysis.gap import counterfactual_planning_gap
 from wmel.analysis.verdict import STRICT_LABELS, Label, cpg_verdict, strict_branches
 from wmel.errors import BadInput
@@ -115,7 +116,7 @@ def test_an_interval_beyond_one_is_printed_clipped_and_kept_exact():
 counts = st.integers(1, 80).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(oracle=counts, learned=counts, rule=st.sampled_from(["strict", "paper"]))
 def test_every_pair_of_counts_gets_exactly_one_verdict_and_swapping_mirrors_it(oracle, learned, rule):
     one, other = verdict(oracle, learned, rule).label, verdict(learned, oracle, rule).label

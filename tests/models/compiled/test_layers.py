@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from tests.conftest import examples
 from wmel.errors import BadInput
 from wmel.models.compiled.forward import ACTIVATIONS, count_tiles, deduplicate_rows
 from wmel.models.compiled.layers import ROWS_PER_CHUNK, CompiledLayers, Layer, Norm
@@ -44,7 +45,7 @@ def rows_of(count: int, width: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     widths=st.lists(st.integers(1, 5).map(lambda eighths: 8 * eighths), min_size=1, max_size=3),
     inputs=st.integers(1, 40),
