@@ -58,6 +58,17 @@ def percept_of():
     return percept
 
 
+def says(text: str, pieces: str) -> bool:
+    """Whether a message has all pieces, which ` ... ` separates, in their order: what is wrong, and its value."""
+    place = 0
+    for piece in pieces.split(" ... "):
+        place = text.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
 @dataclass(frozen=True)
 class Done:
     """How a command ended, and what it printed."""

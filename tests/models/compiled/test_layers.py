@@ -134,7 +134,7 @@ def test_tiles_hold_every_row_and_fit_where_whole_tall_ones_would():
     [np.zeros((3, 10), "f"), np.zeros((3, 12), "f"), np.zeros(11, "f"), np.zeros((1, 3, 11), "f"), np.zeros((3, 11))],
 )
 def test_rows_of_another_width_or_kind_are_refused(network, rows):
-    with pytest.raises(BadInput, match="rows must be float32 with 11 columns"):
+    with pytest.raises(BadInput, match=r"rows must.*float32.*11"):
         network(rows)
 
 
@@ -152,11 +152,11 @@ def test_what_cannot_be_compiled_is_refused():
         CompiledLayers.of([layer(3, 8, "gelu", False)])
     with pytest.raises(BadInput, match="a multiple of 8"):
         CompiledLayers.of([layer(3, 12, "simplex", False)])
-    with pytest.raises(BadInput, match="at least one layer is required"):
+    with pytest.raises(BadInput, match="one layer is required"):
         CompiledLayers.of([])
     with pytest.raises(BadInput, match="requires inputs and outputs"):
         CompiledLayers.of([replace(layer(3, 8, "relu", False), weight=np.zeros((8, 0), np.float32))])
-    with pytest.raises(BadInput, match="a layer after 8 outputs must have as many inputs, got 9"):
+    with pytest.raises(BadInput, match=r"8 outputs.*got 9"):
         CompiledLayers.of([layer(3, 8, "relu", False), layer(9, 2, "relu", False)])
 
 
