@@ -9,7 +9,7 @@ UV_VERSION := 0.13.8
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow browser check bench calibration reproduction schema glossary constraints wheels clean
+.PHONY: demo test test-slow test-full browser check bench calibration reproduction schema glossary constraints wheels clean
 
 demo: .venv/demo.stamp  ## a horizon sweep, then two models of cartpole judged: an answer, and a page to open
 	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/maze.json
@@ -23,6 +23,9 @@ test: .venv/all.stamp  ## every test but the slow ones
 
 test-slow: .venv/all.stamp browser  ## the tests that take long or install something
 	$(BIN)/python -m pytest -n 2 -m slow --durations=10
+
+test-full: .venv/all.stamp browser $(UV)  ## what does not fit into the others; writes docs/test-full.md. STEPS="tests bench" runs some of it
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test_full $(STEPS)
 
 browser:  ## Debian's chromium, for the tests that open a report
 	@command -v chromium >/dev/null || apt-get install -y -qq chromium >/dev/null 2>&1 || \

@@ -126,9 +126,11 @@ def bare_updates(updates: int, batch: int) -> Callable[[], object]:
 def training() -> bool:
     data = collect(WORLD, catalog.policy("random", WORLD), TRANSITIONS)
     trainer = replace(TRAINER, epochs=EPOCHS)
-    updates = EPOCHS * math.ceil((1 - TRAINER.held_out) * TRANSITIONS / TRAINER.batch)
+    held_out, batch = TRAINER.held_out, TRAINER.batch
+    assert held_out is not None and batch is not None, "the trainer is resolved"
+    updates = EPOCHS * math.ceil((1 - held_out) * TRANSITIONS / batch)
     with limit_threads(1):
-        both = compare(lambda: trainer.learn(WORLD, data), bare_updates(updates, TRAINER.batch), rounds=3)
+        both = compare(lambda: trainer.learn(WORLD, data), bare_updates(updates, batch), rounds=3)
     print(f"fitting {TRANSITIONS:,} transitions, {EPOCHS} epochs: {both.first:.1f} s of CPU, bare {both.second:.1f} s")
     return verdict("fitting over as many bare updates", both.ratio, at_most=2)
 

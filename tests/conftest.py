@@ -26,6 +26,11 @@ settings.register_profile("full", deadline=None, max_examples=1000)
 settings.load_profile("full" if IS_FULL else "wmel")
 
 
+def examples(count: int) -> settings:
+    """As many examples of a property, and ten times as many in `make test-full`."""
+    return settings(max_examples=10 * count if IS_FULL else count)
+
+
 @pytest.fixture(scope="session")
 def maze():
     return catalog.environment("maze_toy")
@@ -51,6 +56,17 @@ def percept_of():
         )
 
     return percept
+
+
+def says(text: str, pieces: str) -> bool:
+    """Whether a message has all pieces, which ` ... ` separates, in their order: what is wrong, and its value."""
+    place = 0
+    for piece in pieces.split(" ... "):
+        place = text.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
 
 
 @dataclass(frozen=True)

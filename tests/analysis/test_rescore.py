@@ -141,10 +141,10 @@ def test_an_episode_that_was_given_up_stays_a_failure(criterion):
 @pytest.mark.parametrize(
     ("columns", "criterion", "words"),
     [
-        ({}, "distance<=0", "only the reward of every step is stored, not 'distance'"),
-        ({"rewards": [np.ones(4), None]}, "reward>=1", "1 of 2 episodes have no stored rewards: their environment"),
-        ({"rewards": [np.ones(4), np.ones(3)]}, "reward>=1", "one reward for each of its steps"),
-        ({"steps": [4, 5]}, "reward>=1", "5 steps, which is more than the given horizon of 4"),
+        ({}, "distance<=0", "is stored, not 'distance'"),
+        ({"rewards": [np.ones(4), None]}, "reward>=1", "1 of 2 episodes"),
+        ({"rewards": [np.ones(4), np.ones(3)]}, "reward>=1", "one reward for each"),
+        ({"steps": [4, 5]}, "reward>=1", "5 steps, which.*4"),
         ({"steps": [4, 2], "success": [False, True]}, "reward>=1", "not run with stop = horizon"),
     ],
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import wmel
+from tests.conftest import says
 from tests.experiments.plain_planner import Plain
 from tests.experiments.swept_parts import Near, corridor
 from wmel.errors import BadInput
@@ -81,7 +82,7 @@ def test_an_object_has_its_settings_and_none_is_swept(kind, name):
     setting = known if name == "setting" else name
     with pytest.raises(BadInput) as refused:
         wmel.sweep(**{"policy": "cem", **part}, sweep={f"{kind}.{setting}": [1, 2]}, episodes=1, quiet=True)
-    assert f"the {kind} is an object, which has its settings: leave out {setting}" in str(refused.value)
+    assert says(str(refused.value), f"{kind} is an object ... {setting}")
 
 
 def test_a_sweep_overrides_what_comes_from_the_preset():
@@ -112,7 +113,7 @@ def test_how_often_and_when_a_perturbation_strikes_is_swept():
     assert (
         swept({"perturbation.probability": "0.5,1"}, episodes=1, horizon=5).rows[0]["perturbation_probability"] == 0.5
     )
-    with pytest.raises(BadInput, match=r"perturbation 'drop-next': probability must be .* got 2"):
+    with pytest.raises(BadInput, match=r"'drop-next': probability.*got 2"):
         swept({"perturbation.probability": "0.5,2"}, perturbation="drop-next-2")
 
 

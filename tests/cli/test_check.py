@@ -1,5 +1,7 @@
 import pytest
 
+from tests.conftest import says
+
 
 def test_a_conforming_part_is_said_to_conform(wmel_command):
     done = wmel_command("check", "cem")
@@ -9,7 +11,7 @@ def test_a_conforming_part_is_said_to_conform(wmel_command):
 def test_a_broken_part_fails_with_sentences(wmel_command):
     done = wmel_command("check", "tests.testing.broken_parts:OptimisticPlanner")
     assert done.returncode == 1
-    assert "FAIL A candidate of NaN or infinite cost is never chosen: a candidate of cost nan was chosen" in done.stdout
+    assert says(done.stdout, "FAIL A candidate ... NaN")
 
 
 def test_a_part_in_the_current_folder_is_found(wmel_command, tmp_path):

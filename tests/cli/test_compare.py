@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tests.conftest import says
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
 from wmel.analysis.pooling import Arms
 from wmel.models.oracle import Oracle
@@ -49,11 +50,9 @@ def test_a_drop_is_said_written_and_fails(wmel_command, folder):
     line = "compare good.json poor.json --fail-if-worse 0.5 --output compared.json"
     done = wmel_command(*line.split(), cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith("wmel: maze_toy: success is lower in B by ") and "0.5 fails" in done.stderr
-    assert (
-        "B succeeds less often than A" in done.stdout and "policy: tabular-world-model in A, random in B" in done.stdout
-    )
-    assert "only in A, left out: 4 episodes (seeds 16, 17, 18, 19)" in done.stdout
+    assert says(done.stderr, "maze_toy ... lower in B ... 0.5 fails")
+    assert "succeeds less often than" in done.stdout and "tabular-world-model in A, random" in done.stdout
+    assert says(done.stdout, "4 ... 16, 17, 18, 19)")
     record = ComparisonRecord.model_validate_json((folder / "compared.json").read_text())
     (one,) = record.tasks
     rows = {name: json.loads((folder / f"{name}.json").read_text())["results"] for name in ("good", "poor")}
@@ -67,8 +66,8 @@ def test_a_drop_is_said_written_and_fails(wmel_command, folder):
 def test_a_run_against_itself_passes_and_says_what_it_could_not_have_shown(wmel_command, folder):
     done = wmel_command("compare", "good.json", "good.json", "--fail-if-worse", "0.05", cwd=folder)
     assert done.returncode == 0 and not done.stderr
-    assert "+0.000" in done.stdout and "no difference of success is shown on 20 pairs" in done.stdout
-    assert "20 pairs show a drop from 0.32 on (80% power)" in done.stdout
+    assert "+0.000" in done.stdout and "shown on 20 pairs" in done.stdout
+    assert says(done.stdout, "20 pairs ... 0.32 ... (80%")
 
 
 def test_without_a_bound_a_drop_is_no_failure(wmel_command, folder):
@@ -89,13 +88,13 @@ def test_comparisons_of_models_are_compared_arm_by_arm(wmel_command, folder):
     record = ComparisonRecord.model_validate_json((folder / "arms.json").read_text())
     assert [one.task for one in record.tasks] == ["oracle", "truth", "random"]
     assert all(one.success_delta.value == 0 and one.pairs == 4 for one in record.tasks)
-    assert len(record.notes) == 1 and record.notes[0].startswith("B: pairs were added until its gaps were decided")
+    assert len(record.notes) == 1 and record.notes[0].startswith("B: pairs were added")
     assert record.only_in_a == ["still"] and "only in A: still" in done.stdout
 
 
 def test_an_arm_is_a_run_like_any_other(wmel_command, folder):
     done = wmel_command("compare", "cpg-a/oracle.json", "cpg-a/still.json", cwd=folder)
-    assert done.returncode == 0 and "model: oracle in A, <lambda> in B" in done.stdout
+    assert done.returncode == 0 and "A, <lambda> in B" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -104,13 +103,13 @@ def test_an_arm_is_a_run_like_any_other(wmel_command, folder):
         ("good.json absent.json", "cannot read absent.json"),
         ("notes.txt good.json", "notes.txt is not JSON"),
         ("good.json sweep.json", "sweep.json is a sweep"),
-        ("good.json empty", "empty holds no result of wmel"),
-        ("good.json cpg-a", "good.json is a run and cpg-a is a comparison of models"),
-        ("good.json later.json", "share no episode: seeds 0, 1, 2, ... in A and 300000, 300001, 300002, ... in B"),
-        ("short.json long.json", "horizon is 60 in A and 70 in B"),
-        ("short.json elsewhere.json", "environment is maze_toy in A and two_room_toy in B"),
-        ("good.json good.json --fail-if-worse 0", "a drop of success in (0, 1], got 0"),
-        ("good.json good.json --fail-if-worse 1.5", "a drop of success in (0, 1], got 1.5"),
+        ("good.json empty", "empty holds no result"),
+        ("good.json cpg-a", "good.json is a run"),
+        ("good.json later.json", "0, 1, 2, ... 300000, 300001, 300002,"),
+        ("short.json long.json", "horizon is 60 ... 70"),
+        ("short.json elsewhere.json", "environment is maze_toy ... two_room_toy"),
+        ("good.json good.json --fail-if-worse 0", "(0, 1], got 0"),
+        ("good.json good.json --fail-if-worse 1.5", "(0, 1], got 1.5"),
         ("good.json good.json --fail-if-worse nan", "got nan"),
         ("good.json good.json --fail-if-worse much", "'much'"),
         ("good.json poor.json --output poor.json", "would overwrite what is compared"),
@@ -120,4 +119,4 @@ def test_an_arm_is_a_run_like_any_other(wmel_command, folder):
 def test_bad_input_is_one_line(wmel_command, folder, line, words):
     done = wmel_command("compare", *line.split(), cwd=folder)
     assert done.returncode == 2 and not done.stdout
-    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert says(done.stderr, words) and len(done.stderr.splitlines()) == 1

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from tests.conftest import says
+
 
 @pytest.fixture(scope="module")
 def models(wmel_command, tmp_path_factory):
@@ -83,7 +85,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --anytime --seeds 0,1", "from one seed"),
         ("--env dmc_cartpole --model cart --planner ceem", "did you mean 'cem'?"),
         ("--env dmc:cartpole-swingup --model cart --success reward>=0.6", "trained on dmc_cartpole"),
-        ("--env dmc_cartpole --model cart --seeds 10000", "those from 10000 on are reserved for training data"),
+        ("--env dmc_cartpole --model cart --seeds 10000", "10000 on are reserved"),
         ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
         ("--env dmc_cartpole --model cart --device cuda:9", "torch finds"),
@@ -91,7 +93,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "never strikes"),
         (
             "--env dmc:cartpole-swingup --model cart",
-            "no criterion of success: give one, such as criterion = 'reward>=0.6'",
+            "as criterion = 'reward>=0.6'",
         ),
     ],
 )
@@ -106,17 +108,17 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, models, line,
     ("line", "words"),
     [
         ("train mlpp --env maze_toy --output x", "no trainer named 'mlpp'"),
-        ("train mlp --env maze_toy --output x --hidden 0", "hidden must be a list of whole numbers of at least 1"),
+        ("train mlp --env maze_toy --output x --hidden 0", "hidden must be ... 1"),
         ("train mlp --env dmc_cartpole --output x --target later", "'next' or 'delta'"),
         ("train mlp --env dmc_cartpole --output x --collect all", "cannot be listed"),
-        ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must be a number of at least 0 and at most 1"),
+        ("train mlp --env dmc_cartpole --output x --epsilon 2", "epsilon must ... 0 ... 1"),
         ("train mlp --env maze_toy --output x --transitions 100", "transitions has no effect"),
         ("train mlp --env maze_toy --output x --patience 5", "patience needs data held out"),
     ],
 )
 def test_training_that_cannot_be_is_refused(wmel_command, tmp_path, line, words):
     done = wmel_command(*line.split(), cwd=tmp_path)
-    assert done.returncode == 2 and words in done.stderr
+    assert done.returncode == 2 and says(done.stderr, words)
 
 
 def heeding_interrupts():
@@ -144,7 +146,7 @@ def test_training_that_is_interrupted_keeps_the_weights_so_far(tmp_path):
     line = ["train", "mlp", "--env", "maze_toy", "--epochs", "1000000", "--output", "model"]
     code, out, err = interrupted(tmp_path, *line, until=lambda said: "fitting mlp" in said)
     assert code == 130 and err.endswith("wmel: interrupted\n"), err
-    assert "interrupted: the weights so far are kept" in out
+    assert "interrupted: the weights so" in out
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["fit"]["interrupted"] and card["fit"]["epochs_taken"] > 0
 
@@ -170,7 +172,7 @@ def test_a_comparison_that_is_interrupted_keeps_the_arms_that_are_done(tmp_path)
     line = ["cpg", "--env", "maze_toy", "--model", "slow:dynamics", "--episodes", "3", "--output", "gap"]
     code, _, err = interrupted(tmp_path, *line, until=lambda _: (tmp_path / "hangs").exists())
     assert code == 130 and err.endswith("wmel: interrupted\n") and "Traceback" not in err
-    assert "kept in gap: the same command goes on" in err
+    assert "gap: the same command" in err
     assert len(list((tmp_path / "gap").rglob("000000-3.parquet"))) == 2 and not (tmp_path / "gap" / "cpg.json").exists()
 
 
@@ -207,7 +209,7 @@ def test_a_comparison_that_does_not_follow_from_its_arms_is_refused(wmel_command
     record["cpgs"]["cart"]["gap_ci_low"] = -0.123
     (models / "arms" / "edited.json").write_text(json.dumps(record))
     done = wmel_command("show", "arms/edited.json", cwd=models)
-    assert done.returncode == 2 and "does not follow from the records of its arms: cpgs differs" in done.stderr
+    assert done.returncode == 2 and "follow from the records" in done.stderr
     (models / "arms" / "cart.json").unlink()
     done = wmel_command("show", "arms/cpg.json", cwd=models)
     assert done.returncode == 2 and "cannot read arms/cart.json" in done.stderr
@@ -244,5 +246,5 @@ def test_a_model_that_scores_by_itself_is_refused_before_anything_runs(wmel_comm
         "    def plan(self, observation, goal, horizon): return [0]\n"
     )
     done = wmel_command("cpg", "--env", "maze_toy", "--model", "mine:Four", "--output", "gap", cwd=tmp_path)
-    assert done.returncode == 2 and "differs from the oracle's arm in more than its model" in done.stderr
+    assert done.returncode == 2 and "oracle's arm in more" in done.stderr
     assert not (tmp_path / "gap").exists()

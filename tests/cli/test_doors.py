@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import wmel
+from tests.conftest import says
 from tests.experiments.studies import LEARNED, MAZE, written
 from wmel.cli import main
 from wmel.errors import BadInput, UnknownPart
@@ -56,28 +57,28 @@ def test_a_bad_setting_is_refused_alike_everywhere(wmel_command, tmp_path, name,
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--elites 4 --set planner.elites=8", "planner 'cem': elites is given twice: 8 and 4"),
+        ("--elites 4 --set planner.elites=8", "'cem': elites ... 8 ... 4"),
         ("--set planner.elites=4 --set planner.elites=8", "planner.elites is given twice: 4 and 8"),
         ("--execute 1 --set planner.execute=2", "planner.execute is given twice"),
         ("--set elites=4", "KIND.NAME"),
         ("--set planner.elites", "KIND.NAME=VALUE"),
         ("--set planer.elites=4", "did you mean 'planner'?"),
         ("--set model.rollout=latent", "rollout is for checkpoints"),
-        ("--set model.size=3", "a model has no setting 'size'"),
-        ("--preset papr", "no preset named 'papr'; did you mean 'paper'?"),
+        ("--set model.size=3", "model has no ... 'size'"),
+        ("--preset papr", "'papr'; did you ... 'paper'?"),
         ("--elites 40 --candidates 8", "elites"),
     ],
 )
 def test_settings_that_contradict_or_lead_nowhere_are_refused(wmel_command, line, words):
     done = wmel_command("run", "--policy", "cem", *line.split())
-    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+    assert done.returncode == 2 and says(done.stderr, words) and done.stderr.count("\n") == 1 and not done.stdout
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("--sweep planner.elitse=4,8", "elitse"),
-        ("--sweep planner.elites=4,x", "elites must be a whole number of at least 1, or none, got 'x'"),
+        ("--sweep planner.elites=4,x", "elites must ... 1, ... 'x'"),
         ("--sweep planner.elites=4,4", "must differ"),
         ("--sweep planner.elites=", "at least one value"),
         ("--sweep planner.elites=4,8 --elites 4", "planner.elites is given and swept"),
@@ -87,7 +88,7 @@ def test_settings_that_contradict_or_lead_nowhere_are_refused(wmel_command, line
 )
 def test_a_sweep_that_cannot_be_is_refused(wmel_command, line, words):
     done = wmel_command("sweep", "--policy", "cem", *line.split())
-    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+    assert done.returncode == 2 and says(done.stderr, words) and done.stderr.count("\n") == 1 and not done.stdout
 
 
 LARGE = 10**12

@@ -2,6 +2,8 @@ import sys
 
 import pytest
 
+from tests.conftest import says
+
 pytest.importorskip("torch", reason="install wmel[learned]")
 pytest.importorskip("plotly", reason="install wmel[report]")
 
@@ -28,19 +30,19 @@ def test_quiet_prints_nothing(wmel_command, quick_toy, tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--output {here} --speeds fast", "speeds takes one or more numbers separated by commas, got 'fast'"),
-        ("--output {here} --speeds ,", "speeds takes one or more numbers separated by commas, got ','"),
+        ("--output {here} --speeds fast", "speeds takes one ... 'fast'"),
+        ("--output {here} --speeds ,", "speeds takes one or"),
         ("--output {here} --speeds 5,5.0", "all different, got [5.0, 5.0]"),
-        ("--output {here} --speeds 5,-6", "a launch speed must lie in (0, 100] m/s, got -6.0"),
-        ("--output {here} --speeds nan", "a launch speed must lie in (0, 100] m/s"),
-        ("--output {here} --seeds 0", "the number of seeds must be positive"),
+        ("--output {here} --speeds 5,-6", "speed ... (0, 100] m/s, ... -6.0"),
+        ("--output {here} --speeds nan", "speed ... (0, 100] m/s"),
+        ("--output {here} --seeds 0", "seeds must be positive"),
         ("--output {here} --seeds x", "'x'"),
         ("--output /proc/nowhere", "cannot write /proc/nowhere/toy.html"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, tmp_path, line, words):
     done = wmel_command("esnr", "toy", *line.format(here=tmp_path / "new").split())
-    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2 and says(done.stderr, words) and len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "new").exists()
 
 

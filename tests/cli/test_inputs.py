@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tests.conftest import says
 from wmel.api.given import Given
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
@@ -115,19 +116,19 @@ MLP = "a model of kind mlp has only one rollout: leave out rollout 'decoded'"
         (f"sweep {ENV} --policy cem --model ./mlp --rollout decoded", MLP),
         (f"cpg {ENV} --success reward>=0.6 --model ./mlp --rollout decoded", MLP),
         (f"esnr {ENV} --model ./mlp --rollout decoded", MLP),
-        (f"run {ENV} --policy cem --model ./td --rollout spoken", "no rollout 'spoken'; known: latent, decoded"),
+        (f"run {ENV} --policy cem --model ./td --rollout spoken", "'spoken'; known: latent, decoded"),
         (
             f"run {ENV} --policy cem --rollout decoded",
-            "rollout is for checkpoints; the oracle imagines in its own way",
+            "rollout is for checkpoints;",
         ),
-        (f"run {ENV} --policy cem --device cpu", "a device is for checkpoints, and none is given"),
-        (f"esnr {ENV} --model oracle --rollout decoded", "rollout is for checkpoints; the oracle imagines in its"),
-        (f"run {ENV} --policy prior --model ./mlp", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
-        (f"run {ENV} --policy native --model ./mlp", "or a model with a policy of its own, such as a tdmpc2"),
-        (f"run {ENV} --policy prior", "the policy prior needs a model with a policy of its own"),
+        (f"run {ENV} --policy cem --device cpu", "device is for checkpoints,"),
+        (f"esnr {ENV} --model oracle --rollout decoded", "rollout is for checkpoints;"),
+        (f"run {ENV} --policy prior --model ./mlp", "mlp has no ... tdmpc2"),
+        (f"run {ENV} --policy native --model ./mlp", "such as a tdmpc2"),
+        (f"run {ENV} --policy prior", "prior needs a model"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_in_one_line(wmel_command, models, line, words):
     done = wmel_command(*line.split(), cwd=models)
-    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert done.returncode == 2 and says(done.stderr, words), done.stderr
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("wmel: ")

@@ -55,17 +55,17 @@ def test_numbers_are_found_by_run_column_and_updates(table):
     ("text", "words"),
     [
         ("", "it has none"),
-        ("run,updates\na,1\n", "must have the columns run, updates and one or more others"),
+        ("run,updates\na,1\n", "must have the columns"),
         ("run,step,x\na,1,1\n", "must have the columns"),
         ("run,updates,x,x\na,1,1,1\n", "must have the columns"),
         ("run,updates,x\n", "no line"),
-        ("run,updates,x\na,5,1\n", "no line of .* has the updates of a checkpoint"),
-        ("run,updates,x\nc,1,1\n", "of a run 'c'; those read here: a, b"),
-        ("run,updates,x\na,1.5,1\n", "line 2 .*updates must be a whole number, got '1.5'"),
-        ("run,updates,x\na,1,good\n", "x must be a number, got 'good'"),
-        ("run,updates,x\na,1,nan\n", "x must be finite or empty"),
+        ("run,updates,x\na,5,1\n", "updates of a checkpoint"),
+        ("run,updates,x\nc,1,1\n", "'c'; those read here:"),
+        ("run,updates,x\na,1.5,1\n", "2.*got '1.5'"),
+        ("run,updates,x\na,1,good\n", "x must be.*'good'"),
+        ("run,updates,x\na,1,nan\n", "x must be finite"),
         ("run,updates,x\na,1\n", "line 2 .*2 cells, and the header 3"),
-        ("run,updates,x\na,1,1\na,1,2\n", "line 3 .*1 updates of a a second time"),
+        ("run,updates,x\na,1,1\na,1,2\n", "3.*1 updates"),
         ('run,updates,x\n"a,1,1\n', "cannot read"),
     ],
 )
@@ -75,5 +75,5 @@ def test_a_bad_table_is_refused_with_the_place(table, text, words):
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"cannot read .*gone.csv: No such file"):
+    with pytest.raises(BadInput, match=r"gone.csv: No such file"):
         read_beside(tmp_path / "gone.csv", RUNS)

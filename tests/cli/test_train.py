@@ -5,6 +5,8 @@ import json
 import pytest
 import torch
 
+from tests.conftest import says
+
 
 @pytest.fixture(scope="module")
 def models(wmel_command, tmp_path_factory):
@@ -42,13 +44,13 @@ def test_it_is_run_by_itself(wmel_command, models):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env dmc_cartpole --target delta", "trainer 'latent-mlp' has no setting 'target'"),
-        ("--env maze_toy", "latent-mlp learns a reward, and maze_toy has none: train mlp instead"),
+        ("--env dmc_cartpole --target delta", "'latent-mlp' ... 'target'"),
+        ("--env maze_toy", "latent-mlp ... maze_toy has none"),
     ],
 )
 def test_what_it_cannot_do_is_refused_before_anything_is_collected(wmel_command, tmp_path, line, words):
     done = wmel_command("train", "latent-mlp", *line.split(), "--output", "x", cwd=tmp_path)
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and says(done.stderr, f"wmel: ... {words}") and done.stderr.count("\n") == 1
 
 
 WORLDS = """
@@ -87,16 +89,16 @@ def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("--env worlds:short --size 2", "trainer 'tdmpc2': size must be 1 or 5 or 19 or 48 or 317, got '2'"),
-        ("--env worlds:short --transitions 100", "trainer 'tdmpc2' has no setting 'transitions'"),
-        ("--env worlds:short --hidden 8,8", "trainer 'tdmpc2' has no setting 'hidden'"),
-        ("--env worlds:short --device tpu", "unknown device 'tpu'; known: cpu, cuda, cuda:1"),
-        ("--env dmc_cartpole", "tdmpc2 requires continuous actions; those of dmc_cartpole are finite"),
+        ("--env worlds:short --size 2", "size must be ... got '2'"),
+        ("--env worlds:short --transitions 100", "'tdmpc2' ... 'transitions'"),
+        ("--env worlds:short --hidden 8,8", "'tdmpc2' ... 'hidden'"),
+        ("--env worlds:short --device tpu", "device 'tpu' ... cpu, cuda"),
+        ("--env dmc_cartpole", "tdmpc2 ... continuous actions ... dmc_cartpole"),
     ],
 )
 def test_a_tdmpc2_that_cannot_be_is_refused(wmel_command, own_worlds, line, words):
     done = wmel_command("train", "tdmpc2", *line.split(), "--output", "no", "--quiet", cwd=own_worlds)
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and says(done.stderr, f"wmel: ... {words}") and done.stderr.count("\n") == 1
     assert not (own_worlds / "no").exists()
 
 
@@ -112,8 +114,8 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
     """Ten rounds of seeding, one that is rated, and then rewards that are no numbers."""
     line = f"train tdmpc2 --env worlds:breaking --updates 1000 {TINY}2 --quiet"
     done = wmel_command(*line.split(), cwd=own_worlds)
-    assert done.returncode == 2 and done.stderr.startswith("wmel: a loss or a reward became NaN or infinite by update ")
-    assert done.stderr.endswith("; the best weights before that were written to td2\n") and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and says(done.stderr, "wmel: ... NaN or infinite")
+    assert done.stderr.endswith("written to td2\n") and done.stderr.count("\n") == 1
     card = json.loads((own_worlds / "td2" / "card.json").read_text())
     assert card["fit"]["diverged"] in done.stderr and (own_worlds / "td2" / "weights.safetensors").exists()
 
@@ -122,4 +124,4 @@ def test_where_it_diverges_the_best_weights_are_kept_and_said_where(wmel_command
 def test_what_only_a_tdmpc2_has_is_refused_for_others(wmel_command, own_worlds, option):
     done = wmel_command("train", "mlp", "--env", "worlds:short", *option.split(), "--output", "no", cwd=own_worlds)
     setting = option.split()[0].lstrip("-").replace("-", "_")
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: trainer 'mlp' has no setting '{setting}'")
+    assert done.returncode == 2 and says(done.stderr, f"'mlp' has no setting '{setting}'")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.cli.test_cpg import heeding_interrupts
-from tests.conftest import process_environment
+from tests.conftest import process_environment, says
 from tests.training.tdmpc2.point import Point
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import restore
@@ -151,7 +151,7 @@ def interrupted(here, folder: str) -> tuple[int, str]:
 def test_one_that_is_interrupted_says_from_where_it_goes_on(here, unfinished):
     code, said = interrupted(here, "unfinished")
     assert code == 130 and "Traceback" not in said and "resumed from update 10\n" in said
-    assert said.endswith("the same command resumes from update 10\nwmel: interrupted\n")
+    assert said.endswith("resumes from update 10\nwmel: interrupted\n")
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
     """Petabytes, which no machine begins to hand out."""
     done = wmel_command(*f"train tdmpc2 --env points:still --updates 5 --envs {10**15} --output no".split(), cwd=here)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("wmel: this machine ran out of memory: lower --batch (256), which an update")
+    assert says(done.stderr, "out of memory ... --batch (256)")
 
 
 def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
@@ -222,17 +222,17 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
     [
         (
             "tdmpc2 --data kept/episodes --env dmc:cartpole-swingup",
-            "the episodes in kept/episodes are of point, not of dmc:cartpole-swingup",
+            "kept/episodes ... of point, not of dmc:cartpole-swingup",
         ),
         ("mlp --data kept/episodes --env points:still --transitions 50 --epochs 1 --collect random", ""),
         ("mlp --env points:still --collect stored", ""),
         (
             "tdmpc2 --data kept/episodes --envs 3",
-            "trainer 'tdmpc2': envs has no effect on stored episodes: leave it out",
+            "'tdmpc2': envs has no effect",
         ),
     ],
 )
 def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):
     done = wmel_command("train", *said.split(), "--output", str(tmp_path), "--quiet", cwd=here)
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}") and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and says(done.stderr, f"wmel: ... {words}") and done.stderr.count("\n") == 1
     assert not (tmp_path / "card.json").exists()

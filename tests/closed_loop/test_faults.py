@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.closed_loop.worlds import Countdown, Scripted, waiting
+from tests.conftest import says
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.contract.policy import Decision
@@ -65,9 +66,9 @@ def healthy():
     ("fault", "words"),
     [
         (exception, "RuntimeError: planted"),
-        (wrong_shape, "BadDecision: a policy must return actions [1,K,1], got shape (1, 20, 0)"),
-        (outside_the_space, "BadDecision: action [99] at step 0 is outside the action space"),
-        (too_long, "BadDecision: a policy must return 1 whole lengths within 0..20"),
+        (wrong_shape, "BadDecision: ... [1,K,1], got shape (1, 20, 0)"),
+        (outside_the_space, "BadDecision: action [99] at step 0"),
+        (too_long, "BadDecision: ... lengths within 0..20"),
         (declared, "own words"),
     ],
 )
@@ -75,7 +76,7 @@ def healthy():
 def test_a_planted_fault_in_one_row_of_sixty_leaves_fifty_nine_identical(healthy, fault, words, block):
     maze, policy, expected = healthy
     table = run_episodes(maze, planted(policy, fault), SEEDS, block=block, timed_decisions=0)
-    assert table["error"][BAD].startswith(words)
+    assert says(table["error"][BAD], words)
     assert not table["success"][BAD] and table["first_success_step"][BAD] == -1
     others = np.arange(60) != BAD
     for name in OUTCOMES:

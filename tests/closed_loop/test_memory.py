@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.closed_loop.worlds import Countdown
+from tests.conftest import says
 from wmel.closed_loop.run import run_episodes
 from wmel.contract.policy import Decision
 from wmel.schema import OUTCOMES
@@ -107,7 +108,7 @@ def test_a_memory_of_other_arrays_is_an_error_of_the_policy(memory):
             return Decision(decision.actions, decision.lengths, memory, decision.model_steps)
 
     table = run_episodes(WORLD, Confused(), SEEDS[:1], timed_decisions=0)
-    assert table["error"][0].startswith("BadDecision: act must return the arrays of observe")
+    assert table["error"][0].startswith("BadDecision: act must return")
 
 
 def test_a_memory_of_the_wrong_length_is_an_error_of_the_policy():
@@ -115,9 +116,7 @@ def test_a_memory_of_the_wrong_length_is_an_error_of_the_policy():
         def observe(self, percept, memory):
             return {"frames": np.zeros(0)}
 
-    assert (
-        "must have 1 rows, and 'frames' has 0" in run_episodes(WORLD, Short(), SEEDS[:1], timed_decisions=0)["error"][0]
-    )
+    assert says(run_episodes(WORLD, Short(), SEEDS[:1], timed_decisions=0)["error"][0], "must ... 1 ... 'frames' ... 0")
 
 
 def test_latency_is_credited_to_the_episode_that_decided():

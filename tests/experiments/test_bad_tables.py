@@ -128,7 +128,7 @@ def test_a_metric_is_a_name(name):
 def test_a_setting_that_json_cannot_hold_is_refused_with_its_part(tmp_path, monkeypatch, value):
     (tmp_path / "foreign.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match="planner 'foreign:Dated': JSON cannot represent since"):
+    with pytest.raises(BadInput, match="'foreign:Dated': JSON cannot represent"):
         wmel.run("maze_toy", {"name": "foreign:Dated", "since": value}, episodes=1, quiet=True)
 
 
@@ -166,5 +166,5 @@ def test_a_key_given_twice_is_one_line_with_its_table_and_both_values(tmp_path, 
 
 
 def test_an_unknown_key_of_a_study_is_named_with_the_nearest():
-    with pytest.raises(BadInput, match="the study has no key 'planers'; did you mean 'planners'"):
+    with pytest.raises(BadInput, match=r"study has.*'planers';.*'planners'"):
         parse_study({"name": "x", "environments": [{"name": "maze_toy"}], "planers": []})

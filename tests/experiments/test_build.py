@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tests.conftest import says
 from tests.experiments.studies import LEARNED, read_study, written
 from wmel import catalog
 from wmel.analysis.pooling import study_comparisons
@@ -101,7 +102,7 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
     assert "acts by itself" not in said["latent"] + said["decoded"]
     assert not study_curves(read)  # which policy acts is no number
     report = (study[1] / "report.md").read_text()
-    assert "own planner (model and planner: native)" in report and "policy alone (model and planner: prior)" in report
+    assert "planner (model and planner:" in report and "(model and planner: prior)" in report
     assert "latent (model and planner" not in report
 
 
@@ -116,16 +117,16 @@ def with_mlp(maze_training, tmp_path_factory):
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        ("rollout = 'decoded'", "a model of kind mlp has only one rollout: leave out rollout 'decoded'"),
-        ("rollout = 'latent'", "a model of kind mlp has only one rollout: leave out rollout 'latent'"),
-        ("policy = 'prior'", "mlp has no policy of its own, as prior needs; a tdmpc2 has one"),
-        ("policy = 'native'", "native needs an object with the four methods encode, rollout, score and plan, or a"),
+        ("rollout = 'decoded'", "kind mlp .* rollout 'decoded'"),
+        ("rollout = 'latent'", "kind mlp .* rollout 'latent'"),
+        ("policy = 'prior'", "mlp has no policy .* prior"),
+        ("policy = 'native'", "native needs .* encode, rollout, score"),
     ],
 )
 @pytest.mark.parametrize("model", ["trainer = 'mlp'\nepochs = 2", "checkpoint = 'mlp'"], ids=["trainer", "checkpoint"])
 def test_what_a_model_cannot_do_is_refused_before_anything_runs(with_mlp, tmp_path, model, use, words):
     changed = LEARNED.replace('trainer = "mlp"\nepochs = 20\nseeds = [0, 1]', f"{model}\n{use}")
-    with pytest.raises(BadInput, match=f"^maze_toy/.*/mlp/seed-0: {words}"):
+    with pytest.raises(BadInput, match=f"^maze_toy/.*/mlp/seed-0: .*{words}"):
         run(written(with_mlp, changed), tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
@@ -138,14 +139,14 @@ def test_a_model_that_is_not_trained_yet_is_tried_where_it_will_be(tmp_path, wme
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--device cuda:99", "device cuda:99 is not available: torch finds"),
-        ("--device abacus --dry-run", "unknown device 'abacus'; known: cpu, cuda"),
+        ("--device cuda:99", "cuda:99 is not available"),
+        ("--device abacus --dry-run", "device 'abacus' ... cpu, cuda"),
     ],
 )
 def test_a_device_that_is_not_here_is_refused_before_anything_runs(tmp_path, wmel_command, options, words):
     path = written(tmp_path, LEARNED)
     done = wmel_command("study", str(path), "--output", str(tmp_path / "store"), *options.split())
-    assert done.returncode == 2 and done.stderr.startswith(f"wmel: {words}"), done.stderr
+    assert done.returncode == 2 and says(done.stderr, f"wmel: ... {words}"), done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "store").exists()
 
 
@@ -173,9 +174,7 @@ def test_rows_of_two_devices_are_never_mixed(study, tmp_path):
     shutil.copytree(study[1], store)
     devices_changed(store, lambda provenance: provenance.update(device="cuda"))
     more = written(path.parent, TDMPC2.replace("episodes = 2", "episodes = 4"), "more")
-    with pytest.raises(
-        BadInput, match=r"^1 cells were computed with other device \(cuda, now cpu\): run them again with"
-    ):
+    with pytest.raises(BadInput, match=r"^1 cells were computed"):
         run(more, store, only="*/policy alone/*")
     assert run(more, store, only="*/policy alone/*", when_changed="keep").episodes == 4
     cells = [cell for cell in study_of(read_study(more)).cells if cell.arm.name == "policy alone"]

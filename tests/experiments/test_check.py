@@ -78,7 +78,7 @@ def test_what_breaks_is_one_line_with_its_place(module, wmel_command, tmp_path, 
 
 def test_a_model_that_cannot_be_read_is_refused_before_another_is(module, tmp_path):
     how = {"methods": ["zog"], "states": 4, "samples": 4, "plan_horizon": 3, "quiet": True}
-    with pytest.raises(BadInput, match=r"breaks/seed-0: .*out of order \(.*spent.py, line 27, in step\)"):
+    with pytest.raises(BadInput, match=r"breaks/seed-0:.*spent.py,.*27,"):
         wmel.esnr("dmc:cartpole-swingup", ["spent:good", "spent:breaks"], output=tmp_path / "esnr", **how)
     assert not list(tmp_path.rglob("reading.json"))
 

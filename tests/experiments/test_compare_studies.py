@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.conftest import says
 from tests.experiments.studies import MAZE, written
 from tests.experiments.test_run import run
 
@@ -25,7 +26,7 @@ def test_seeds_are_pooled_by_arm_and_paired_where_both_have_them(wmel_command, f
     assert len(record["tasks"]) == 5 and {one["pairs"] for one in record["tasks"]} == {12}
     assert all(one["success_delta"]["value"] == 0 for one in record["tasks"])  # the same episodes
     assert all(one["unmatched_a"]["episodes"] == one["unmatched_b"]["episodes"] == 12 for one in record["tasks"])
-    assert "only in A, left out: 12 episodes (seeds 0, 1, 2, 3, 4, ...)" in " ".join(done.stdout.split())
+    assert says(" ".join(done.stdout.split()), "12 ... 0, 1, 2, 3, 4,")
 
 
 def test_a_gate_that_could_not_look_is_not_passed(wmel_command, folder):

@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_recognised_runs_again_and_it_is_said_why(tmp_pat
 
 def test_an_object_that_cannot_be_sent_to_workers_is_refused_before_they_start():
     for thing in (WithFile(), lambda state, action: state):
-        with pytest.raises(BadInput, match=r"^'mine' cannot be sent to other processes: .* or use the executor serial"):
+        with pytest.raises(BadInput, match=r"^'mine' cannot be sent"):
             wmel.cpg("maze_toy", {"mine": thing}, executor=Processes(2), **TINY)
 
 
@@ -116,5 +116,5 @@ def _raise_elsewhere(here):
 
 
 def test_an_object_that_a_fresh_interpreter_cannot_read_is_refused():
-    with pytest.raises(BadInput, match=r"'mine' cannot be sent to other processes: AttributeError: it is not here"):
+    with pytest.raises(BadInput, match=r"'mine' cannot be.*AttributeError:"):
         check_picklable({("model", "mine"): OnlyHere()}, Processes(1))

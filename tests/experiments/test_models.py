@@ -115,7 +115,7 @@ plan_horizon = 2
 
 
 def test_a_recipe_of_another_environment_that_does_not_fit_is_refused_before_it_is_trained(tmp_path):
-    with pytest.raises(BadInput, match=r"trained on dmc:cartpole-swingup, not on dmc_cartpole"):
+    with pytest.raises(BadInput, match="dmc:cartpole-swingup, not on dmc_cartpole"):
         wmel.study(written(tmp_path, ELSEWHERE.format(trainer="mlp")), output=tmp_path / "store", quiet=True)
     assert not (tmp_path / "store").exists()
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.conftest import says
 from tests.experiments.studies import LEARNED, MAZE, outcomes, read_study, started, written
 from wmel.contract.trainer import ProgressListener
 from wmel.errors import BadInput
@@ -107,7 +108,7 @@ def broken(tmp_path, monkeypatch):
 
 
 def test_a_model_that_breaks_at_its_first_decision_is_refused_with_its_place(broken, tmp_path):
-    with pytest.raises(BadInput, match=r"still/seed-0: .*out of order \(.*broken.py, line 5, in at_once\)"):
+    with pytest.raises(BadInput, match=r"still/seed-0:.*broken.py,.*5,.*at_once\)"):
         run(broken("at_once"), tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
@@ -117,7 +118,7 @@ def test_a_cell_that_fails_is_written_down_and_the_rest_goes_on(broken, tmp_path
     summary = run(broken("in_episodes"), tmp_path / "store")
     assert summary.episodes == 10 * 12
     (line,) = summary.failures
-    assert "and 11 more: every episode broke: RuntimeError: out of order" in line
+    assert says(line, "11 more: every ... RuntimeError:")
     assert len(list((tmp_path / "store" / "cells").rglob("*.parquet"))) == 10 * 3
 
 
@@ -205,7 +206,7 @@ def test_a_latent_model_is_trained_by_its_recipe_and_planned_with_under_its_own_
 def test_a_latent_model_is_refused_settings_it_does_not_have_before_anything_runs(tmp_path, wmel_command):
     path = written(tmp_path, LATENT.replace("epochs = 2", "epochs = 2\ntarget = 'delta'"))
     done = wmel_command("study", str(path), "--output", str(tmp_path / "store"))
-    assert done.returncode == 2 and "trainer 'latent-mlp' has no setting 'target'" in done.stderr
+    assert done.returncode == 2 and says(done.stderr, "'latent-mlp' has no ... 'target'")
     assert not list(tmp_path.rglob("*.parquet"))
 
 

@@ -78,7 +78,7 @@ def test_a_folder_with_another_result_is_refused_and_left_as_it_is(change, tmp_p
     first(tmp_path)
     verb = json.loads((tmp_path / "study.json").read_text())["verb"]["name"]
     before = contents(tmp_path)
-    with pytest.raises(BadInput, match=rf"{tmp_path} holds another result \(wmel {verb} maze_toy.*: give another"):
+    with pytest.raises(BadInput, match=rf"{tmp_path} holds another result \(wmel {verb} maze_toy"):
         second(tmp_path)
     assert contents(tmp_path) == before
 
@@ -184,7 +184,7 @@ def test_a_study_is_the_same_by_its_name(tmp_path):
     wmel.study(written(tmp_path, text), output=folder, limit=1, quiet=True)
     wmel.study(written(tmp_path, text.replace("episodes = 2", "episodes = 3")), output=folder, limit=1, quiet=True)
     other = written(tmp_path, text.replace('name = "maze"', 'name = "other"'))
-    with pytest.raises(BadInput, match="holds another result \\(wmel study maze\\)"):
+    with pytest.raises(BadInput, match=r"holds another result \(wmel"):
         wmel.study(other, output=folder, limit=1, quiet=True)
     with pytest.raises(BadInput, match="holds another result"):
         run(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import IS_FULL
+from tests.conftest import IS_FULL, says
 from tests.experiments.studies import LEARNED, MAZE, read_study, written
 from wmel import catalog
 from wmel.contract.trainer import ProgressListener
@@ -160,52 +160,52 @@ DECODED, SPOKEN = ('trainer = "mlp"\nrollout = "' + way + '"' for way in ("decod
     ("change", "words"),
     [
         (("episodes = 12", "episodes = 0"), "episodes: must be above 0, got 0"),
-        (("episodes = 12", "episodes = 'many'"), "episodes: must be a whole number, got 'many'"),
+        (("episodes = 12", "episodes = 'many'"), "episodes: must be ... 'many'"),
         (
             ("episodes = 12", "epsodes = 12"),
-            "the study has no key 'epsodes'; did you mean 'episodes'?",
+            "study has ... 'epsodes'; ... 'episodes'?",
         ),
-        (("seeds = [0, 1]", "seeds = [0, 0]"), "seeds: each may be given once"),
+        (("seeds = [0, 1]", "seeds = [0, 0]"), "seeds: each may be"),
         (("seeds = [0, 1]", "seeds = [10000]"), "seeds.0: must be 0 to 9999"),
         (('name = "maze_toy"', 'name = "maze_toi"'), "did you mean 'maze_toy'?"),
         (
             ("plan_horizon = {", "plan_horizn = {"),
-            "has no setting 'plan_horizn'; did you mean 'plan_horizon'?",
+            "'plan_horizn'; did you ... 'plan_horizon'?",
         ),
-        (("[5, 10]", "[]"), "planners[0].plan_horizon.sweep: a list of at least one value"),
-        (("[5, 10]", "[5, 'ten']"), "plan_horizon must be a whole number of at least 1, got 'ten'"),
-        (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is one of checkpoint, object and trainer"),
+        (("[5, 10]", "[]"), "planners[0].plan_horizon.sweep: a list of"),
+        (("[5, 10]", "[5, 'ten']"), "plan_horizon ... 1, got 'ten'"),
+        (('object = "', 'checkpoint = "x"\nobject = "'), "models[0]: a model is"),
         (('object = "tests.experiments.still:dynamics"', 'checkpoint = "nowhere"'), "nowhere is no checkpoint"),
         (('object = "tests.experiments.still:dynamics"', 'trainer = "mlpp"'), "no trainer named 'mlpp'"),
-        (('name = "still"', 'name = "oracle"'), "is the name of an arm of every study"),
-        (('name = "maze"', 'name = "maze'), "is not TOML: Illegal character '\\n' (at line 2, column 13)"),
-        (("[[planners]]", "[planners]"), "planners: write each as a [[planners]] table"),
-        (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one is needed"),
+        (('name = "still"', 'name = "oracle"'), "arm of every study"),
+        (('name = "maze"', 'name = "maze'), r"TOML: ... '\n' ... 2, ... 13)"),
+        (("[[planners]]", "[planners]"), "as a [[planners]] table"),
+        (('[[environments]]\nname = "maze_toy"', ""), "environments: at least one"),
         (
             ("candidates = 20", "candidates = nan"),
-            "candidates must be a whole number of at least 1, got nan",
+            "candidates must be ... 1,",
         ),
         (('name = "random-shooting"', 'name = "ceem"'), "did you mean 'cem'?"),
         (
             before_planners("[[perturbations]]\nname = 'drop-nxt-1'"),
             "perturbations[0]: no perturbation named",
         ),
-        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0]: 'often' is not a success criterion"),
+        (before_planners("[[criteria]]\nsuccess = 'often'"), "criteria[0]: 'often' is not"),
         (before_planners("[[models]]\nname = 'still'\ntrainer = 'mlp'"), "two are called 'still'"),
         (("horizon = 40", "horizon = 40\nobjectives = ['uprigt']"), "objectives[0]: no objective named 'uprigt'"),
-        (("candidates = 20", MANY), "planners[0]: its sweeps stand for more than 100,000 entries"),
+        (("candidates = 20", MANY), "planners[0]: its sweeps ... 100,000"),
         (('object = "tests.experiments.still:dynamics"', BOTH), "beyond the 3 epochs"),
-        (('object = "', 'rollout = "decoded"\nobject = "'), "rollout belongs to a checkpoint or a trainer"),
-        (('object = "tests.experiments.still:dynamics"', DECODED), "a model of kind mlp has only one rollout"),
+        (('object = "', 'rollout = "decoded"\nobject = "'), "belongs to a checkpoint"),
+        (('object = "tests.experiments.still:dynamics"', DECODED), "has only one rollout"),
         (
             ('object = "tests.experiments.still:dynamics"', SPOKEN),
-            "a model of kind mlp has only one rollout: leave out rollout 'spoken'",
+            "leave out rollout 'spoken'",
         ),
-        (('object = "', 'policy = "prior"\nobject = "'), "still/seed-0: dynamics has no policy of its own"),
-        (('object = "', 'policy = "native"\nobject = "'), "native needs an object with the four methods"),
+        (('object = "', 'policy = "prior"\nobject = "'), "still/seed-0: dynamics has no"),
+        (('object = "', 'policy = "native"\nobject = "'), "native needs an object"),
         (
             ('object = "', 'policy = "cem"\nobject = "'),
-            "models[0]: no policy named 'cem'; known: ",
+            "models[0]: no policy ... 'cem';",
         ),
     ],
 )
@@ -213,7 +213,7 @@ def test_what_is_wrong_is_said_with_its_place(wmel_command, tmp_path, change, wo
     assert change[0] in MAZE
     path = written(tmp_path, MAZE.replace(*change, 1))
     done = wmel_command("study", str(path), "--output", str(tmp_path / "out"))
-    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert done.returncode == 2 and says(done.stderr, words), done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out").exists()
 
 
@@ -305,7 +305,7 @@ def test_a_checkpoint_for_each_seed_goes_with_the_episodes_of_its_seed(tmp_path)
     cells = [cell for cell in study_of(read_study(written(tmp_path, text))).cells if cell.arm.name == "td"]
     assert [(cell.seed, cell.arm.model["checkpoint"]) for cell in cells] == [(0, "td-seed0"), (1, "td-seed1")]
     assert cells[0].arm.model["files"] != cells[1].arm.model["files"]
-    with pytest.raises(WmelError, match=r"\{seed\} in its name\) needs seeds"):
+    with pytest.raises(WmelError, match=r"\{seed\} in its name\)"):
         read_study(written(tmp_path, text.replace("seeds = [0, 1]\n[[pl", "[[pl")))
     with pytest.raises(WmelError, match=r"need \{seed\} in its name"):
         read_study(written(tmp_path, text.replace("td-seed{seed}", "td-seed0")))

@@ -178,17 +178,17 @@ def test_a_perturbation_reads_as_it_is_typed(text, name):
 @pytest.mark.parametrize(
     ("text", "kind", "words"),
     [
-        ("drop-nxt-5", UnknownPart, "no perturbation named 'drop-nxt-5'; did you mean 'drop-next'"),
-        ("composite:", BadInput, "at least one part, got none"),
-        ("composite:+", BadInput, "at least one part, got none"),
+        ("drop-nxt-5", UnknownPart, "'drop-nxt-5'; did you.*'drop-next'"),
+        ("composite:", BadInput, "one part, got none"),
+        ("composite:+", BadInput, "one part, got none"),
         ("drop-next-1.5", BadInput, "whole number"),
-        ("drop-next--2", BadInput, "k must be a whole number of at least 0, got -2"),
-        ("observation-noise-nan", BadInput, "sigma must be a number .* got nan"),
+        ("drop-next--2", BadInput, "k must.*0,.*-2"),
+        ("observation-noise-nan", BadInput, "sigma must be a"),
         ("observation-noise-loud", BadInput, "'loud' in 'observation-noise-loud'"),
         ("action-delay-0.5", BadInput, "whole number"),
         ("observation-noise-0.1@0", BadInput, "window"),
-        ("drop-next-2@5", BadInput, "lasts one step and has no window"),
-        ("hold-last-3@5", BadInput, "lasts one step and has no window"),
+        ("drop-next-2@5", BadInput, "lasts one step and"),
+        ("hold-last-3@5", BadInput, "lasts one step and"),
         ("env-default-3", BadInput, "has no strength"),
     ],
 )
@@ -209,7 +209,7 @@ def test_an_environment_without_an_idle_action_is_refused(perturbation, maze):
 
 
 def test_an_environment_without_a_perturbation_of_its_own_is_refused(maze):
-    with pytest.raises(BadInput, match="idler has no perturbation of its own"):
+    with pytest.raises(BadInput, match="idler has no perturbation"):
         CompositePerturbation(DropNextActions(1), EnvPerturbation()).check(Idler(maze))
 
 

@@ -37,13 +37,13 @@ def test_the_only_good_sequence_of_finite_actions_is_found(problem):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"iterations": 0}, "iterations must be .* at least 1, got 0"),
-        ({"candidates": 0}, "candidates must be .* at least 1, got 0"),
-        ({"elites": 0}, "elites must be .* at least 1.* got 0"),
+        ({"iterations": 0}, "iterations must.*1,.*0"),
+        ({"candidates": 0}, "candidates must.*1,.*0"),
+        ({"elites": 0}, "elites must.*1.*0"),
         ({"elites": 25}, "elites must lie in 1..24"),
         ({"smoothing": 1.5}, "smoothing must be .* got 1.5"),
         ({"min_deviation": -0.1}, "min_deviation must be .* got -0.1"),
-        ({"plan_horizon": -1}, "plan_horizon must be .* at least 1, got -1"),
+        ({"plan_horizon": -1}, "plan_horizon.*1, got -1"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):

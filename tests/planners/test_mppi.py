@@ -67,7 +67,7 @@ def test_finite_actions_are_drawn_more_where_they_cost_less(problem):
         ({"temperature": np.inf}, "temperature must be .* got inf"),
         ({"temperature": np.nan}, "temperature must be .* got nan"),
         ({"smoothing": -0.1}, "smoothing must be .* got -0.1"),
-        ({"iterations": 0}, "iterations must be .* at least 1, got 0"),
+        ({"iterations": 0}, "iterations must.*1,.*0"),
     ],
 )
 def test_bad_settings_are_refused(settings, words):

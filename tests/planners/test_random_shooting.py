@@ -28,5 +28,5 @@ def test_box_draws_fill_the_box():
 @pytest.mark.parametrize("settings", [{"plan_horizon": 0}, {"candidates": 0}, {"candidates": -5}])
 def test_bad_settings_are_refused(settings):
     ((name, value),) = settings.items()
-    with pytest.raises(BadInput, match=f"{name} must be a whole number of at least 1, got {value}"):
+    with pytest.raises(BadInput, match=f"{name} must .*, got {value}"):
         RandomShooting(**settings)

@@ -89,17 +89,17 @@ def test_a_checkpoint_plays_whole_episodes(swingup, tmp_path):
     ("model", "name"), [(Batched(), "batched"), (Batched, "batched"), (Four(), "Four"), (dynamics, "dynamics")]
 )
 def test_a_model_without_a_policy_is_refused(maze, model, name):
-    with pytest.raises(BadInput, match=f"^{name} has no policy of its own, as prior needs; a tdmpc2 has one$"):
+    with pytest.raises(BadInput, match=f"^{name} has no policy"):
         catalog.policy("prior", maze, model=model)
 
 
 def test_without_a_model_there_is_no_policy(maze):
-    with pytest.raises(BadInput, match="the policy prior needs a model with a policy of its own"):
+    with pytest.raises(BadInput, match="prior needs a model"):
         catalog.policy("prior", maze)
 
 
 def test_actions_that_are_no_numbers_are_refused(maze):
-    with pytest.raises(BadInput, match="the actions of maze_toy are not numeric: errand cannot choose them"):
+    with pytest.raises(BadInput, match="maze_toy are not numeric:"):
         catalog.policy("prior", maze, model=Errand())
 
 

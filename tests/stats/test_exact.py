@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact, hypergeom
 
+from tests.conftest import examples
 from wmel.stats.exact import (
     EQUIVALENCE_LEVEL,
     GAP_LEVEL,
@@ -125,7 +126,7 @@ def cases(draw):
     return arms, first, draw(st.integers(0, int(arms.counts[1][first]) - 1))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), differences)
 def test_a_p_value_is_the_worst_case_of_all_outcomes(case, difference):
     """A second implementation: outcome by outcome, over a fine grid of rates."""
@@ -139,7 +140,7 @@ def test_a_p_value_is_the_worst_case_of_all_outcomes(case, difference):
     assert p_value(arms, first, second, difference) == pytest.approx(found, rel=2e-3, abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_the_interval_the_p_values_and_the_mid_p_agree(case):
     arms, first, second = case
@@ -154,7 +155,7 @@ def test_the_interval_the_p_values_and_the_mid_p_agree(case):
         assert arms.mid_p(first, second) <= GAP_LEVEL or arms.swapped.mid_p(second, first) <= GAP_LEVEL
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases())
 def test_swapping_the_arms_mirrors_the_interval(case):
     arms, first, second = case
@@ -199,7 +200,7 @@ def test_a_critical_score_is_where_the_p_value_falls_to_the_level(arms):
                 assert (p_value(arms, *map(int, place), difference) <= level) == (scores[place] >= critical)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(1, 40), st.integers(1, 40), st.data())
 def test_fishers_mid_p_is_that_of_scipy(n_o, n_l, data):
     s_o, s_l = data.draw(st.integers(0, n_o)), data.draw(st.integers(0, n_l))
@@ -208,7 +209,7 @@ def test_fishers_mid_p_is_that_of_scipy(n_o, n_l, data):
     assert float(fisher_mid_p(s_o, n_o, s_l, n_l)) == pytest.approx(exact - here / 2, abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_the_one_sided_mid_p_of_pairs_is_that_of_a_binomial(b, c):
     expected = binom.sf(b, b + c, 0.5) + binom.pmf(b, b + c, 0.5) / 2

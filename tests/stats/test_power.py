@@ -2,9 +2,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from wmel.errors import BadInput
 from wmel.stats.exact import MAX_EXACT, IndependentArms, PairedArms, critical_score, p_value
 from wmel.stats.power import (
@@ -85,7 +86,7 @@ def over_the_whole_grid(design, n):
 KINDS = [{}, {"agresti_caffo": True}, {"paired": True}, {"equivalence": 0.1}, {"paired": True, "equivalence": 0.25}]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(rates=st.tuples(*[st.integers(0, 50)] * 2), n=st.integers(1, 130), kind=st.sampled_from(KINDS))
 def test_power_is_that_of_the_whole_grid(rates, n, kind):
     design = Design(rates[0] / 50, rates[1] / 50, **kind)

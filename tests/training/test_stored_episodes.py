@@ -85,7 +85,7 @@ def test_beginning_anew_removes_the_rounds_and_nothing_else(folder):
     (folder.path / "notes.txt").write_text("mine")
     folder.begin({**describe_environment(WORLD), "init": None})
     assert sorted(file.name for file in folder.path.iterdir()) == [DESCRIPTION, "notes.txt"]
-    with pytest.raises(BadInput, match="has no finished round of episodes"):
+    with pytest.raises(BadInput, match="finished round of episodes"):
         folder.read()
 
 
@@ -158,7 +158,7 @@ def test_the_seed_decides_which_episodes_are_drawn(folder):
 
 @pytest.mark.parametrize(
     ("transitions", "words"),
-    [(EPISODES * LENGTH, "20 episodes and 2 held out; the stored data have 20"), (10**9, "the stored data have 20")],
+    [(EPISODES * LENGTH, "20 episodes and 2 held out"), (10**9, "the stored data have 20")],
 )
 def test_more_than_there_is_is_refused(folder, transitions, words):
     with pytest.raises(BadInput, match=f"{transitions} transitions .*{words}"):
@@ -295,15 +295,15 @@ def test_the_same_world_with_other_actions_is_refused(folder):
     described = json.loads((folder.path / DESCRIPTION).read_text())
     described["actions"]["bounds"] = [[-1.0], [2.0]]
     (folder.path / DESCRIPTION).write_text(json.dumps(described))
-    with pytest.raises(BadInput, match="observations, actions or action repeat differ"):
+    with pytest.raises(BadInput, match="observations, actions or action"):
         read_stored(folder.path, WORLD, 10, 0)
 
 
 @pytest.mark.parametrize("asked", [{"epsilon": 0.1}, {"episode_steps": 10}, {"epsilon": 0.0}])
 def test_what_stored_episodes_cannot_be_asked_for_is_refused(asked):
-    with pytest.raises(BadInput, match="epsilon and episode_steps have no effect"):
+    with pytest.raises(BadInput, match="episode_steps have no effect"):
         MLPTrainer(collect="stored", **asked).resolve(WORLD)
-    with pytest.raises(BadInput, match="epsilon and episode_steps have no effect"):
+    with pytest.raises(BadInput, match="episode_steps have no effect"):
         MLPTrainer(data="somewhere", **asked).resolve(WORLD)
     with pytest.raises(BadInput, match="leave out collect 'random'"):
         MLPTrainer(data="somewhere", collect="random")

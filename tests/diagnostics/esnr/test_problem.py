@@ -60,7 +60,7 @@ def test_an_objective_counts_in_place_of_the_models_own_reward():
 
 def test_a_model_without_a_reward_needs_an_objective():
     model = MLPModel(MLP(2, 1).requires_grad_(False), name="mine")
-    with pytest.raises(BadInput, match="mine gives no reward of its own: name an objective"):
+    with pytest.raises(BadInput, match="own: name an objective"):
         esnr(model, np.zeros((2, 2)), "fog", space=Box([-1], [1]))
 
 

@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from tests.conftest import examples
 from wmel.errors import BadInput
 from wmel.models.compiled.forward import ACTIVATIONS, count_tiles, deduplicate_rows
 from wmel.models.compiled.layers import ROWS_PER_CHUNK, CompiledLayers, Layer, Norm
@@ -44,7 +45,7 @@ def rows_of(count: int, width: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     widths=st.lists(st.integers(1, 5).map(lambda eighths: 8 * eighths), min_size=1, max_size=3),
     inputs=st.integers(1, 40),
@@ -133,7 +134,7 @@ def test_tiles_hold_every_row_and_fit_where_whole_tall_ones_would():
     [np.zeros((3, 10), "f"), np.zeros((3, 12), "f"), np.zeros(11, "f"), np.zeros((1, 3, 11), "f"), np.zeros((3, 11))],
 )
 def test_rows_of_another_width_or_kind_are_refused(network, rows):
-    with pytest.raises(BadInput, match="rows must be float32 with 11 columns"):
+    with pytest.raises(BadInput, match=r"rows must.*float32.*11"):
         network(rows)
 
 
@@ -151,11 +152,11 @@ def test_what_cannot_be_compiled_is_refused():
         CompiledLayers.of([layer(3, 8, "gelu", False)])
     with pytest.raises(BadInput, match="a multiple of 8"):
         CompiledLayers.of([layer(3, 12, "simplex", False)])
-    with pytest.raises(BadInput, match="at least one layer is required"):
+    with pytest.raises(BadInput, match="one layer is required"):
         CompiledLayers.of([])
     with pytest.raises(BadInput, match="requires inputs and outputs"):
         CompiledLayers.of([replace(layer(3, 8, "relu", False), weight=np.zeros((8, 0), np.float32))])
-    with pytest.raises(BadInput, match="a layer after 8 outputs must have as many inputs, got 9"):
+    with pytest.raises(BadInput, match=r"8 outputs.*got 9"):
         CompiledLayers.of([layer(3, 8, "relu", False), layer(9, 2, "relu", False)])
 
 

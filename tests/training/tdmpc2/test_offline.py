@@ -213,7 +213,7 @@ def test_episodes_shorter_than_the_horizon_are_refused(episodes):
 def test_a_loss_that_is_no_number_ends_the_training(episodes):
     """Rewards so large that their squares are none."""
     huge = changed(episodes, observations=np.full_like(episodes.observations, 3e38))
-    with pytest.raises(DivergenceError, match="a loss or a reward became NaN or infinite by update 7") as raised:
+    with pytest.raises(DivergenceError, match=r"NaN or infinite.*7") as raised:
         train_tdmpc2_offline(huge, SHORT, CPU)
     best = raised.value.best
     assert best is not None and best.card["kept"]["weights"] == "of update 0" and best.card["fit"]["diverged"]

@@ -155,7 +155,7 @@ class Broken(Wrapped):
 
 
 def test_a_loss_that_is_no_number_ends_the_training():
-    with pytest.raises(BadInput, match="a loss or a reward became NaN or infinite"):
+    with pytest.raises(BadInput, match="became NaN or infinite"):
         trained(Broken(swingup()))
 
 
@@ -210,7 +210,7 @@ def test_a_simulation_that_breaks_ends_the_training_with_the_best_weights():
     """One step asks for the reward, a round seeds, one is rated; then it breaks."""
     settings = replace(SHORT, updates=1000, seed_steps=ENVS * LENGTH, decoder_steps=2)
     training = OnlineTraining(Failing(swingup(), 1 + 2 * LENGTH + 3), settings, CPU)
-    with pytest.raises(DivergenceError, match=r"the simulation failed by update \d+: the simulation diverged"):
+    with pytest.raises(DivergenceError, match=r"\d+: the simulation diverged"):
         training.run()
     assert training.best()[0] is not None
 

@@ -132,7 +132,7 @@ def stored_short() -> Replay:
 
 @pytest.mark.parametrize("make", [lambda: blank(length=2, horizon=3), stored_short])
 def test_episodes_shorter_than_the_horizon_are_refused(make):
-    with pytest.raises(BadInput, match="episodes of 2 decisions are shorter than the training horizon 3"):
+    with pytest.raises(BadInput, match=r"2 decisions are.*3"):
         make()
 
 
