@@ -11,6 +11,7 @@ from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, result_of_runs, run_episodes, task_data
 from wmel.api.given import Given
 from wmel.api.verbs import verb
+from wmel.contract.cell import CellResult
 from wmel.errors import BadInput, requires_package
 from wmel.experiments.build import ModelPaths, is_whole
 from wmel.experiments.expand import training_of_cell
@@ -18,7 +19,6 @@ from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
 from wmel.reports.document import draw_figure
-from wmel.reports.envelopes import MissingEntry
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_gaps import study_answer
 from wmel.reports.study_record import missing_entries, study_of_gaps
@@ -103,8 +103,8 @@ def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[tuple[str, st
     record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
     live = {name: one for (kind, name), one in (objects or {}).items() if kind == "model" and name in sources}
     models = {**sources, **trained_folders(loaded, store), **live}
-    missing = missing_entries([one for one in loaded.results if one.failure or not loaded.anytime])
-    return _result(arms, record, models, store, rewards=rewards, missing=missing)
+    cells = [one for one in loaded.results if one.failure or not loaded.anytime]  # an anytime run may stop early
+    return _result(arms, record, models, store, rewards=rewards, cells=cells)
 
 
 def trained_folders(loaded: LoadedStudy, store: Store) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _result(
     store: Store | None,
     *,
     rewards: bool = False,
-    missing: Sequence[MissingEntry] = (),
+    cells: Sequence[CellResult] = (),
 ) -> Result:
     runs = [] if arms is None else [arms.oracle, *arms.learned.values()]
     own: dict[str, Any] = {"models": models}
@@ -148,7 +148,7 @@ def _result(
         rows=lambda: [_row(model, entry) for model, entry in record().cpgs.items()],
         record=record,
         verb="cpg",
-        document=lambda: study_document(study_of_gaps(record(), missing)),
+        document=lambda: study_document(study_of_gaps(record(), missing_entries(cells))),
         draw=partial(draw_figure, "figures:arms_figure", record),
         write=None if arms is None else lambda folder: write_comparison(folder, arms, record(), rewards=rewards),
         more=own,
