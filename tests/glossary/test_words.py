@@ -26,8 +26,9 @@ from wmel.glossary.lookup import (
     setting_group,
 )
 from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
-from wmel.reports.answers import MIXED, PHRASES, Advice
+from wmel.reports.answers import Advice, Unseen
 from wmel.reports.any_record import RECORD
+from wmel.reports.reconciled import ACTING, MIXED, PLANNED
 from wmel.schema import COLUMNS as EPISODE_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +75,7 @@ def test_every_heading_that_the_source_spells_out_is_explained():
 
 
 def test_every_verdict_answer_rule_margin_interval_and_test_is_explained():
-    answers = [*Label, *Advice, MIXED, *(phrase for phrase, _ in PHRASES.values())]
+    answers = [*Label, *Advice, *Unseen, MIXED, *PLANNED.values(), *ACTING.values()]
     assert unexplained([*answers, *RULES, *MARGINS, *INTERVALS, *TESTS]) == []
 
 

@@ -49,7 +49,7 @@ def test_the_tables_hold_what_the_record_holds():
     gaps = study_gaps(study())
     rows = gaps_table(study()).rows
     for gap, row in zip(gaps, rows, strict=True):
-        entry, (setting, model, verdict, oracle, success, floor, difference, interval, adjusted, n) = gap.entry, row
+        entry, (setting, model, verdict, difference, interval, oracle, success, floor, adjusted, n) = gap.entry, row
         assert (setting.text, model.text, verdict.text) == (gap.differs, gap.model, entry.verdict)
         assert oracle.value == entry.oracle_success_rate and oracle.text == f"{oracle.value:.3f}"
         assert success.value == entry.learned_success_rate and success.text == f"{success.value:.3f}"
@@ -132,7 +132,7 @@ def test_many_seeds_are_named_by_their_ends():
 
 
 def test_what_is_undefined_says_n_a_and_why(text):
-    assert "- n/a: the arms are not paired (Holm mid-p of dmc_cartpole plan_horizon=5 / large-mlp)" in text
+    assert "- n/a: the arms are not paired (Holm p of dmc_cartpole plan_horizon=5 / large-mlp)" in text
     assert "- n/a: no episode succeeded (steps of random)" in text
     assert "- n/a: the oracle never succeeds: there is nothing to lose (relative loss of dmc" in text
     assert "None" not in text and "nan" not in text
@@ -175,11 +175,12 @@ def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
     assert told["maze_toy/cem-15", "large-mlp"].startswith("Cannot tell: ")
     assert "fresh pairs would decide" in told["maze_toy/cem-15", "large-mlp"]
     assert told["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
-    assert "does not hold after correction for 11 comparisons (mid-p 0.081)" in told["maze_toy/cem-5", "mlp"]
-    assert "not for the training recipe: [-0.050, +0.550]" in told["maze_toy/cem-5", "mlp"]
+    assert "does not hold after correction for 11 comparisons (Holm p 0.0" in told["maze_toy/cem-5", "mlp"]
+    assert "About 77 fresh pairs would decide" in told["maze_toy/cem-5", "mlp"]
+    assert "not for the training recipe: [-0.100, +1.000] (clipped)" in told["maze_toy/cem-15", "mlp"]
     assert "The training recipe shows it too: [+0.325, +0.925]" in told["maze_toy/cem-200", "mlp"]
     assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]
-    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "mlp"]
+    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "large-mlp"]
     assert told["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
 
 

@@ -31,7 +31,7 @@ def power(
 ) -> Result:
     """The episodes per arm a decision needs, by exact enumeration, and what n of them can find."""
     design = Design(oracle, learned, paired, phi, equivalence)
-    rows = answer_questions(design, n=n, half_width=half_width, power=power, paper_first=paper)
+    rows = answer_questions(design, n=n, half_width=half_width, power=power, paper=paper)
     record = PowerRecord(
         **stamp(),
         kind="power",

@@ -79,7 +79,7 @@ class StudyRecord(Envelope):
     about: str
     cells: Count
     episodes: Count  # stored
-    paper_first: bool = False  # the paper's rule is shown before the strict one
+    paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
     rescored: str | None  # the criterion of success put in place of the study's own
     comparisons: list[ComparisonEntry]
     uncompared: list[ComparisonEntry] = Field(default_factory=list)  # arms that no oracle was run beside

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wmel.contract.cell import label_text
-from wmel.reports.answers import JudgedGap, answer_of_gaps, place_of
+from wmel.contract.cell import FLOOR, label_text
+from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, ReadingEntry, StudyRecord
 from wmel.reports.json_envelope import EstimateEntry, VerdictEntry
+from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
-from wmel.reports.words import count_words, listed_words, part_name, setting_facts
+from wmel.reports.words import bounds, count_words, listed_words, number, part_name, setting_facts
 from wmel.stats.estimate import Estimate
 
 BARE = ("environment", "planner")  # facts that need no key
@@ -33,8 +34,8 @@ class StudyGap:
 
     @property
     def title(self) -> str:
-        """The model, and that it acts by itself where it does: the gap is then of model and planner together."""
-        return self.model if self.acts_by is None else f"{self.model} (model and planner: {self.acts_by})"
+        """The model, and its own policy where it acts by that: the gap is then of model and planner together."""
+        return name_with_policy(self.model, self.acts_by)
 
     @property
     def place(self) -> str:
@@ -44,14 +45,22 @@ class StudyGap:
     @property
     def name(self) -> str:
         """The model, and what tells its setting from the others."""
-        return f"{self.model} {self.differs}" if self.differs else self.model
+        return f"{self.title} {self.differs}" if self.differs else self.title
 
     @property
     def judged(self) -> JudgedGap:
         """The gap with all that its sentence needs."""
         where = place_of(self.comparison.setting, self.acts_by)
         named = f"{where} ({self.differs})" if self.differs else where
-        return JudgedGap(self.model, named, self.entry, self.entry.mid_p_holm, self.comparisons, self.acts_by)
+        return JudgedGap(
+            self.model,
+            named,
+            self.entry,
+            self.entry.mid_p_holm,
+            self.comparisons,
+            self.acts_by,
+            _floor(self.comparison),
+        )
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -62,6 +71,14 @@ class StudyGap:
     def is_open(self) -> bool:
         """Whether the verdict claims nothing."""
         return self.entry.verdict.startswith("INCONCLUSIVE")
+
+
+def _floor(comparison: ComparisonEntry) -> Count | None:
+    """The successes of random actions; None where they were not run or not judged."""
+    card = comparison.scorecards.get(FLOOR)
+    if card is None or card.success_rate is None:
+        return None
+    return Count(round(card.success_rate * card.episodes), card.episodes)
 
 
 def study_gaps(record: StudyRecord) -> list[StudyGap]:
@@ -147,8 +164,6 @@ def _worded(name: str, value: str) -> str:
     return value if name in BARE else f"{name}={value}"
 
 
-LISTED = 4  # more arms than this are counted, not named
-
 MEASURES = {"success_rate": "success", "average_return": "return"}  # the first that some arm has is shown
 
 
@@ -157,8 +172,8 @@ def study_answer(record: StudyRecord) -> str:
     gaps = study_gaps(record)
     if gaps:
         answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
-        paper = [f"{gap.name} {gap.entry.verdict_paper}" for gap in gaps if gap.entry.verdict_paper is not None]
-        return f"By the paper's rule: {', '.join(paper)}. {answer}" if record.paper_first and paper else answer
+        paper = {gap.name: gap.entry.verdict_paper for gap in gaps if gap.entry.verdict_paper is not None}
+        return " ".join([answer, paper_sentence(paper)]) if record.paper_first and paper else answer
     found = [_reached(one) for one in _arms(record)[:1]] + [_read(record, one) for one in _diagnostics(record)]
     return " ".join(found) or answer_of_gaps([])
 
@@ -220,14 +235,24 @@ def _defined(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimate]:
 
 
 def _reached(arms: Intervals) -> str:
+    """Which arms reached most; their interval where it is the same."""
     best = max(one.value or 0 for one in arms.rows.values())
     highest = {name: one for name, one in arms.rows.items() if one.value == best}
-    measure, count, (value, *_) = arms.title.partition(",")[0], len(arms.rows), highest.values()
+    measure, count = arms.title.partition(",")[0], len(arms.rows)
+    found, *others = {_value_words(one, measure) for one in highest.values()}
+    value = found.partition(" ")[0] if others else found
     if count == 1:
-        return f"{listed_words(list(highest))}: {measure} {value.words}."
+        return f"{measure.capitalize()} of {listed_words(list(highest))} is {value}."
     if len(highest) == count:
-        return f"{measure} of all {count} arms is {value.words}."
-    return f"{measure} of {count} arms is highest in {listed_words(list(highest), LISTED)}, {value.words}."
+        return f"{measure.capitalize()} of all {count} arms is {value}."
+    return f"Of {count} arms {measure} is highest in {listed_words(list(highest), LISTED)}: {value}."
+
+
+def _value_words(estimate: Estimate, measure: str) -> str:
+    """A value with its interval; a rate has two digits."""
+    if measure != MEASURES["success_rate"]:
+        return estimate.words
+    return f"{number(estimate, 2)} {bounds(estimate, 2)}"
 
 
 def _read(record: StudyRecord, diagnostic: str) -> str:
@@ -235,12 +260,13 @@ def _read(record: StudyRecord, diagnostic: str) -> str:
     entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
     models = count_words(len({one.arm for one in entries}), "model")
     if not found.rows:
-        return f"{diagnostic} was read of {models}, and is defined for none."
+        return f"The diagnostic {diagnostic} was run on {models} and is defined for none."
     unknown = len(entries) - len(found.rows)
-    without = f"; {count_words(unknown, 'reading')} of {len(entries)} without it" if unknown else ""
+    without = f"; {unknown} of {count_words(len(entries), 'reading')} without it" if unknown else ""
+    measured = f"The diagnostic {found.title}"
     (low, least), (high, most) = (pick(found.rows.items(), key=lambda one: one[1].value or 0) for pick in (min, max))
     if len(found.rows) == 1:
-        return f"{found.title} of {low} is {least.words}{without}."
+        return f"{measured} of {low} is {least.words}{without}."
     if least.value == most.value:
-        return f"{found.title} of {models} is {least.words} in all {len(found.rows)} readings{without}."
-    return f"{found.title} of {models} ranges from {least.words} ({low}) to {most.words} ({high}){without}."
+        return f"{measured} of {models} is {least.words} in all {len(found.rows)} readings{without}."
+    return f"{measured} of {models} ranges from {least.words} ({low}) to {most.words} ({high}){without}."
