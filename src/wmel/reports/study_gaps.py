@@ -1,17 +1,17 @@
 """The gaps of a study, one after the other, and the answer of the study in one sentence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wmel.contract.cell import FLOOR, label_text
 from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
-from wmel.reports.entries import estimate_from
-from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import EstimateEntry, VerdictEntry
+from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
+from wmel.reports.json_envelope import VerdictEntry
+from wmel.reports.reading_answers import defined_estimates, diagnostic_names, reading_answers, reading_intervals
 from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
-from wmel.reports.words import bounds, count_words, listed_words, number, part_name, setting_facts
+from wmel.reports.words import bounds, listed_words, number, part_name, setting_facts
 from wmel.stats.estimate import Estimate
 
 BARE = ("environment", "planner")  # facts that need no key
@@ -174,7 +174,7 @@ def study_answer(record: StudyRecord) -> str:
         answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
         paper = {gap.name: gap.entry.verdict_paper for gap in gaps if gap.entry.verdict_paper is not None}
         return " ".join([answer, paper_sentence(paper)]) if record.paper_first and paper else answer
-    found = [_reached(one) for one in _arms(record)[:1]] + [_read(record, one) for one in _diagnostics(record)]
+    found = [_reached(one) for one in _arms(record)[:1]] + reading_answers(record)
     return " ".join(found) or answer_of_gaps([])
 
 
@@ -191,7 +191,7 @@ def study_intervals(record: StudyRecord) -> Intervals | None:
     """Of the arms where episodes were run, else of the first diagnostic; None where there is nothing to draw."""
     if study_gaps(record):
         return None
-    found = [*_arms(record), *(_readings(record, one) for one in _diagnostics(record))]
+    found = [*_arms(record), *(reading_intervals(record, one) for one in diagnostic_names(record))]
     return next((one for one in found if one.rows), None)
 
 
@@ -201,37 +201,11 @@ def _arms(record: StudyRecord) -> list[Intervals]:
     found = []
     for metric, word in MEASURES.items():
         cards = {f"{place} {arm}": card for place, one in settings for arm, card in one.scorecards.items()}
-        rows = _defined({name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates})
+        rows = defined_estimates(
+            {name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates}
+        )
         found += [Intervals(rows, f"{word}, with 95% interval")] if rows else []
     return found
-
-
-def _diagnostics(record: StudyRecord) -> list[str]:
-    return list(dict.fromkeys(one.diagnostic["name"] for one in record.readings))
-
-
-def _readings(record: StudyRecord, diagnostic: str) -> Intervals:
-    """The first number of a diagnostic, by model."""
-    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
-    measure = next((name for one in entries for name in one.values), "")
-    rows = {name: one.values[measure] for name, one in _named(entries) if measure in one.values}
-    return Intervals(_defined(rows), f"{diagnostic}: {measure}" if measure != diagnostic else measure)
-
-
-def _named(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:
-    """By model and method, and by environment, objective or seed where there are several."""
-    parts = {
-        "environment": [one.environment["name"] for one in entries],
-        "labels": [" ".join(f"{name}={value}" for name, value in one.labels.items()) for one in entries],
-        "seed": [f"seed {one.seed}" for one in entries],
-    }
-    several = [texts for texts in parts.values() if len(set(texts)) > 1]
-    for place, one in enumerate(entries):
-        yield " ".join([one.arm, *one.words.values(), *(texts[place] for texts in several if texts[place])]), one
-
-
-def _defined(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimate]:
-    return {name: estimate_from(one) for name, one in entries.items() if one.value is not None}
 
 
 def _reached(arms: Intervals) -> str:
@@ -253,20 +227,3 @@ def _value_words(estimate: Estimate, measure: str) -> str:
     if measure != MEASURES["success_rate"]:
         return estimate.words
     return f"{number(estimate, 2)} {bounds(estimate, 2)}"
-
-
-def _read(record: StudyRecord, diagnostic: str) -> str:
-    found = _readings(record, diagnostic)
-    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
-    models = count_words(len({one.arm for one in entries}), "model")
-    if not found.rows:
-        return f"The diagnostic {diagnostic} was run on {models} and is defined for none."
-    unknown = len(entries) - len(found.rows)
-    without = f"; {unknown} of {count_words(len(entries), 'reading')} without it" if unknown else ""
-    measured = f"The diagnostic {found.title}"
-    (low, least), (high, most) = (pick(found.rows.items(), key=lambda one: one[1].value or 0) for pick in (min, max))
-    if len(found.rows) == 1:
-        return f"{measured} of {low} is {least.words}{without}."
-    if least.value == most.value:
-        return f"{measured} of {models} is {least.words} in all {len(found.rows)} readings{without}."
-    return f"{measured} of {models} ranges from {least.words} ({low}) to {most.words} ({high}){without}."

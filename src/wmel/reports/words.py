@@ -27,9 +27,9 @@ def short(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3g}"
 
 
-def count_words(count: int, noun: str) -> str:
-    """How many of something."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def count_words(count: int, noun: str, plural: str = "") -> str:
+    """How many of something; `plural` where it is not the noun with an s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"
 
 
 def listed_words(words: Sequence[str], most: int | None = None) -> str:
