@@ -258,6 +258,7 @@ def check_paper(text: str, gaps: Sequence[StudyGap]) -> None:
         (paired(0, 30, 0, 290), (10, 320), "No: "),
         (paired(0, 30, 0, 290), (20, 320), "This comparison cannot see the model: "),
         (paired(300, 0, 0, 0), (299, 300), "This comparison cannot see the model: "),
+        (paired(1000, 0, 0, 0), (380, 400), "This comparison cannot see the model: "),
         (paired(300, 0, 0, 0), (200, 300), "Yes: "),
         (paired(3, 1, 0, 2), None, "Cannot tell: "),
         (paired(0, 10, 0, 20, errors=15), (0, 400), "Cannot tell: "),
