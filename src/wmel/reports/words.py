@@ -74,7 +74,7 @@ def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = 
         "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
         "objective": None if metadata.objective is None else part_words(metadata.objective),
         "perturbation": None if metadata.perturbation is None else f"{metadata.perturbation}{share}",
-        "success": None if "criterion" in differing else metadata.success or "n/a (no criterion was given)",
+        "success": None if "criterion" in differing else metadata.success,
         "stop": "at the horizon" if metadata.stop == "horizon" else None,
         "seeds": _list_seeds(metadata.seeds),
         "episodes": episodes,
