@@ -142,6 +142,7 @@ def _card(name: str, won: int, count: int) -> ScorecardEntry:
         judged=[True] * count,
         steps=[5] * count,
         first_success_step=[5 if place < won else -1 for place in range(count)],
+        declared_compute=[5.0] * count,
     )
     return scorecard_entry(scorecard(name, rows))
 

@@ -98,7 +98,7 @@ def test_a_policy_that_plans_nothing_has_no_compute_and_no_note_about_it():
     )
     table = arms_table("arms", cards, ()).without_empty_columns
     place = [column.title for column in table.columns].index("compute/decision")
-    assert [row[place].text for row in table.rows] == ["0.0", "-"]
+    assert [row[place].text for row in table.rows] == ["1.0", "-"]
     assert not any("compute" in note for note in table.notes)
     alone = arms_table("arms", {"random": cards["random"]}, ()).without_empty_columns
     assert "compute/decision" not in [column.title for column in alone.columns]
