@@ -320,3 +320,9 @@ def test_a_name_that_holds_the_policy_does_not_name_it_twice():
     gap = JudgedGap("td1[policy=native]", "", entry_of(paired(0, 0, 30, 0)), acts_by="native")
     assert gap.name == "td1 by its own policy (native)"
     assert JudgedGap("td1[policy=native,epochs=5]", "", gap.entry, acts_by="native").name.startswith("td1[epochs=5] by")
+
+
+def test_a_model_that_beats_a_good_oracle_has_no_weak_reference():
+    strong, weak = (JudgedGap("m", "", entry_of(paired(*counts))) for counts in ((1900, 1, 99, 0), (0, 0, 30, 0)))
+    assert strong.remarks == ["this planner does better on the model than on the true dynamics"]
+    assert weak.remarks == ["a stronger planner would show what the model costs"]

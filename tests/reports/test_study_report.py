@@ -2,11 +2,14 @@ import re
 
 import pytest
 
+from tests.glossary.outputs import arms as chosen_arms
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
+from wmel.reports.cpg_record import cpg_record
 from wmel.reports.document import Section, Table
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
 from wmel.reports.study_gaps import facts_of, shared_facts, study_gaps
+from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import arms_section, gap_sentence, limits_of_all, study_document
 from wmel.reports.study_tables import further_table, gaps_table, rules_table
 from wmel.reports.terminal import render_terminal
@@ -182,6 +185,15 @@ def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
     assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]
     assert "holds of that start alone" in told["dmc_cartpole/cem-15", "large-mlp"]
     assert told["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
+
+
+def test_another_training_run_is_a_question_of_trained_models_alone():
+    told = {}
+    for weights in (None, "c3a7"):
+        arms = chosen_arms((0, 20, 0, 0, 0), weights=weights)
+        assert cpg_record(arms).trained == ([] if weights is None else ["mine"])
+        told[weights] = markdown_of(study_of_gaps(cpg_record(arms)))
+    assert "another training run" in told["c3a7"] and "another training run" not in told[None]
 
 
 def test_what_all_gaps_leave_open_is_said_once():

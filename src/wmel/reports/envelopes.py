@@ -45,6 +45,7 @@ class ComparisonEntry(Entry):
     setting: RunMetadata  # of the oracle's arm, or the first; the others differ in model or policy alone
     scorecards: dict[str, ScorecardEntry]  # by arm
     gaps: dict[str, ComparedEntry]  # by model
+    trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
     coverage: dict[str, CoverageEntry] = Field(default_factory=dict)  # by arm, where an axis is to be covered
 
 

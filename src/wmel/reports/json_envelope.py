@@ -279,4 +279,5 @@ class CPGRecord(Envelope):
     max_episodes: Positive | None  # of a run that may stop early
     cpgs: dict[str, CPGEntry]  # by the name of the model
     models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
+    trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
     paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
