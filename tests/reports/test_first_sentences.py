@@ -13,11 +13,12 @@ from tests.reports.test_over_training_report import training
 from wmel.analysis.compare import paired_deltas
 from wmel.contract.criterion import Stop
 from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
-from wmel.reports.compare_report import compare_answer, comparison_record
+from wmel.reports.compare_report import compare_answer, compare_document, comparison_record
 from wmel.reports.esnr_report import esnr_answer
 from wmel.reports.over_training_report import answer_words
 from wmel.reports.records import run_record, sweep_record
 from wmel.reports.run_report import run_answer, sweep_answer
+from wmel.reports.terminal import render_terminal
 from wmel.schema import Run, SweepPoint
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=30)
@@ -92,7 +93,7 @@ def test_the_sentence_of_a_sweep_names_every_point_with_the_highest_success(data
 
 def compared(a, b):
     deltas = paired_deltas(a, b)
-    return deltas, compare_answer(comparison_record(deltas, "a", "b", notes=[], bound=None))
+    return deltas, compare_answer(comparison_record(deltas, "before.json", "after.json", notes=[], bound=None))
 
 
 @LIMITED
@@ -112,7 +113,9 @@ def test_the_sentence_of_a_comparison_counts_every_task_once_and_in_its_directio
         "higher": [one for one in shown if one.success.value > 0],
         "not shown to differ": [one for one in deltas.tasks if one.mid_p_holm is not None and not one.is_shown],
     }
-    assert answer.endswith("; not compared: 1 only in A" + (f", {refused} refused." if refused else "."))
+    left = "; not compared: 1 only in A" + (f", {refused} refused" if refused else "")
+    assert answer.endswith(f"{left}." if len(deltas.tasks) > 1 else f"{left} (A: before.json; B: after.json).")
+    assert "before.json" in answer and "after.json" in answer
     if len(deltas.tasks) > 1:
         assert f"over {len(deltas.tasks)} tasks" in answer
         for words, found in expected.items():
@@ -131,6 +134,18 @@ def test_the_sentence_of_one_task_has_both_rates_and_the_direction_that_is_shown
     assert ("less often" in answer) == (one.is_shown and one.success.value < 0)
     assert ("more often" in answer) == (one.is_shown and one.success.value > 0)
     assert ("no difference of success is shown" in answer) == (not one.is_shown)
+
+
+def test_a_comparison_states_nothing_twice():
+    sides = ({f"maze_toy cem horizon={at}, oracle": run([True] * 9) for at in range(5)} for _ in range(2))
+    lines = render_terminal(compare_document(comparison_record(paired_deltas(*sides), "a", "b", notes=[], bound=None)))
+    text = "\n".join(lines)
+    assert text.count("policy, settings and versions are the same") == 1 and "Single tasks" not in text
+    assert "(maze_toy cem horizon=0, oracle; maze_toy cem horizon=1, oracle; " in lines[0]
+    changed = {"one": run([True] * 9), "two": run([True] * 9, execute=2)}
+    deltas = paired_deltas({name: run([True] * 9) for name in changed}, changed)
+    lines = render_terminal(compare_document(comparison_record(deltas, "a", "b", notes=[], bound=None)))
+    assert any(line.startswith("- two: compared: execute") for line in lines)
 
 
 def test_a_difference_that_one_task_shows_may_not_hold_for_two():
