@@ -15,7 +15,7 @@ from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import listed_words, short, stamp_words
+from wmel.reports.words import listed_words, part_words, short, stamp_words
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import cluster_bootstrap
 
@@ -192,7 +192,7 @@ def describe_readings(record: EsnrRecord) -> str:
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
     steps = settings.get("plan_horizon", settings.get("horizon"))  # its name until schema 2.1
     drawn = f"{settings['samples']} gradients each over {steps} steps{spread}"
-    return f"{record.source}; objective {record.objective}; {drawn}"
+    return f"{record.source}; objective {part_words(record.objective)}; {drawn}"
 
 
 def _of_model(record: EsnrRecord, model: str) -> list[str]:

@@ -8,6 +8,7 @@ from wmel.contract.cell import FLOOR, label_text
 from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
 from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
 from wmel.reports.json_envelope import VerdictEntry
+from wmel.reports.old_parts import part_data
 from wmel.reports.reading_answers import defined_estimates, diagnostic_names, reading_answers, reading_intervals
 from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
@@ -157,7 +158,7 @@ def _facts(comparison: ComparisonEntry) -> dict[str, str]:
 
 
 def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:
-    return {} if isinstance(part, str) else {name: value for name, value in part.items() if name != "name"}
+    return {name: value for name, value in part_data(part).items() if name != "name"}
 
 
 def _worded(name: str, value: str) -> str:
