@@ -88,7 +88,9 @@ def test_the_sentence_of_a_sweep_names_every_point_with_the_highest_success(data
     if enough.value is not None:
         assert f"a plan horizon of {enough.value:.0f} is enough" in answer
         assert all(rates[longer] - rates[int(enough.value)] <= 0.1 + 1e-9 for longer in rates if longer > enough.value)
-        assert (f"({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" in answer) == (enough.low < enough.high)
+        between = f", between {enough.low:.0f} and {enough.high:.0f} at 95% confidence"
+        assert (between in answer) == (enough.low < enough.high)
+        assert answer.endswith(": longer plans succeed in at most 0.1 more of the episodes.")
 
 
 def compared(a, b):

@@ -68,6 +68,23 @@ def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: i
     return TableCell(text, value=estimate.value)
 
 
+def scorecard_table(caption: str, estimates: Mapping[str, Estimate]) -> Table:
+    """One row per metric; an undefined one has its reason."""
+    rows = tuple(
+        (
+            TableCell(name),
+            TableCell(number(one), value=one.value),
+            NOT_APPLICABLE if one.low is None else TableCell(bounds(one)),
+            TableCell(str(one.n), value=one.n),
+            TableCell(one.method if one.is_defined else one.reason),
+        )
+        for name, one in estimates.items()
+    )
+    titles = ("value", "95% interval", "n")
+    columns = (TableColumn("metric", False), *map(TableColumn, titles), TableColumn("note", False))
+    return Table(caption, columns, rows)
+
+
 COSTS = {
     "steps": ("average_steps_to_success", 1),
     "compute/decision": (COMPUTE, 1),

@@ -5,9 +5,8 @@ from functools import partial
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
 from wmel.contract.cell import label_text
-from wmel.reports.cells import coverage_section, metric_bounds, metric_cell
+from wmel.reports.cells import coverage_section, metric_bounds, metric_cell, scorecard_table
 from wmel.reports.document import (
-    NOT_APPLICABLE,
     Document,
     Figure,
     Section,
@@ -18,7 +17,7 @@ from wmel.reports.document import (
     draw_figure,
 )
 from wmel.reports.json_envelope import RunRecord, SweepPointEntry, SweepRecord
-from wmel.reports.words import bounds, count_words, describe_setting, horizon_note, listed_words, number, stamp_words
+from wmel.reports.words import count_words, describe_setting, horizon_note, listed_words, number, stamp_words
 
 ANSWERS = {  # metric -> the setting by which it is requested
     "success_rate": "success",
@@ -34,21 +33,9 @@ def run_document(record: RunRecord, card: Scorecard) -> Document:
     metadata = record.metadata
     requested = [*metadata.metrics, *(name for name, by in ANSWERS.items() if getattr(metadata, by) is not None)]
     shown = {name: one for name, one in card.estimates.items() if one.is_defined or name in requested}
-    rows = tuple(
-        (
-            TableCell(name),
-            TableCell(number(one), value=one.value),
-            NOT_APPLICABLE if one.low is None else TableCell(bounds(one)),
-            TableCell(str(one.n), value=one.n),
-            TableCell(one.method if one.is_defined else one.reason),
-        )
-        for name, one in shown.items()
-    )
-    titles = ("value", "95% interval", "n")
-    columns = (TableColumn("metric", False), *map(TableColumn, titles), TableColumn("note", False))
     setting = describe_setting(metadata, f"{metadata.episodes} of at most {metadata.horizon} steps")
     sections = [
-        Section("Scorecard", [Table(f"Scorecard of {metadata.policy}", columns, rows)]),
+        Section("Scorecard", [scorecard_table(f"Scorecard of {metadata.policy}", shown)]),
         Section("Outcomes", [Figure("outcomes", "Every episode", partial(draw_figure, "figures:outcomes", record))]),
         coverage_section({metadata.policy: record.coverage}),
     ]
@@ -142,8 +129,8 @@ def _enough_words(record: SweepRecord) -> str:
     if enough.value is None:
         return ""
     is_open = enough.low is not None and enough.high is not None and enough.low < enough.high
-    others = f" ({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" if is_open else ""
-    rule = f"no longer one adds more than {record.metadata.epsilon:g}"
+    others = f", between {enough.low:.0f} and {enough.high:.0f} at 95% confidence" if is_open else ""
+    rule = f"longer plans succeed in at most {record.metadata.epsilon:g} more of the episodes"
     return f"; a plan horizon of {enough.value:.0f} is enough{others}: {rule}"
 
 
