@@ -12,7 +12,7 @@ from wmel.perturbation_text import build_perturbation, perturbation_as_data
 from wmel.settings import builds_part, has_parameter
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    # the CPG paper: one fixed start, plans of 15 steps, 50 random sequences or CEM with 3 x 24, its verdict rule first
+    # the CPG paper: one fixed start, plans of 15 steps, 50 random sequences or CEM with 3 x 24, its verdict rule added
     "paper": {
         "environment": {"init": "fixed"},
         "random-shooting": {"plan_horizon": 15, "candidates": 50},

@@ -90,7 +90,8 @@ def test_several_seeds_are_read_by_python_and_the_command_line(wmel_command):
     typed = [row["seed"] for row in json.loads(done.stdout)["readings"]]
     called = wmel.diagnose("prediction-error", "dmc_cartpole", steps=1, seeds=[0, 1], **TINY)
     assert typed == called.table["seed"].to_list() == [0, 1]
-    assert str(called).startswith("prediction-error: rmse of 1 model ") and "episode" not in str(called)
+    words = str(called)
+    assert words.startswith("The prediction error (rmse) after 1 step of 1 model ") and "episode" not in words
     with pytest.raises(BadInput, match="one seed"):
         wmel.esnr("dmc_cartpole", "oracle", seeds=[0, 1], quiet=True)
 

@@ -49,7 +49,14 @@ def test_a_layout_of_ones_own_is_run_and_recorded(wmel_command, tmp_path):
 def test_a_metric_without_a_value_is_n_a_with_its_reason(wmel_command):
     done = wmel_command("run", "--policy", "greedy", "--episodes", "3")
     assert "no episode succeeded" in done.stdout
-    assert "policy declares no compute" in done.stdout
+
+
+def test_nothing_is_n_a_that_nobody_requested(wmel_command):
+    line = "run --env dmc:cartpole-swingup --policy random --episodes 2 --horizon 40"
+    done = wmel_command(*line.split())
+    assert "n/a" not in done.stdout and "average_return" in done.stdout
+    asked = wmel_command(*line.split(), "--metric", "average_compute_per_decision")
+    assert "n/a" in asked.stdout and "the policy declares no compute per plan call" in asked.stdout
 
 
 @pytest.mark.parametrize(
@@ -217,9 +224,9 @@ def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_com
     record = json.loads((tmp_path / "run.json").read_text())
     assert record["scorecard"]["success_rate"] is None and record["scorecard"]["average_return"] is not None
     assert [entry["success"] for entry in record["results"]] == [None, None]
-    assert "no criterion given" in done.stdout
+    assert "no criterion of success was given" in done.stdout
     shown = wmel_command("show", "run.json", cwd=tmp_path)
-    assert shown.returncode == 0 and "no criterion given" in shown.stdout
+    assert shown.returncode == 0 and "no criterion of success was given" in shown.stdout
 
 
 def test_the_task_that_needs_graphics_says_so(wmel_process, tmp_path, monkeypatch):

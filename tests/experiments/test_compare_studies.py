@@ -34,6 +34,6 @@ def test_a_gate_that_could_not_look_is_not_passed(wmel_command, folder):
     assert (
         done.returncode == 1
         and "could not judge" in done.stderr
-        and "random-shooting-candidates=20-plan_horizon=10/oracle" in done.stderr
+        and "random-shooting candidates=20 plan_horizon=10, oracle" in done.stderr
     )
     assert wmel_command("compare", "a", "a", "--fail-if-worse", "0.05", "--quiet", cwd=folder).returncode == 0

@@ -90,7 +90,7 @@ def test_the_planner_called_as_a_preset_has_the_settings_of_the_preset():
     assert {name: run.record.metadata.planner[name] for name in stated} == stated
 
 
-def test_a_study_with_the_preset_of_the_paper_shows_the_rule_of_the_paper_first(tmp_path):
+def test_a_study_with_the_preset_of_the_paper_adds_the_rule_of_the_paper_behind_the_strict_one(tmp_path):
     study = {
         "name": "p",
         "episodes": 2,
@@ -99,11 +99,13 @@ def test_a_study_with_the_preset_of_the_paper_shows_the_rule_of_the_paper_first(
         "planners": [{"name": "cem"}],
         "models": [{"name": "still", "object": "tests.experiments.still:dynamics"}],
     }
-    for preset, first in ((None, False), ("paper", True)):
+    for preset, is_added in ((None, False), ("paper", True)):
         given = study if preset is None else {**study, "preset": preset}
         wmel.study(given, output=tmp_path / str(preset), quiet=True)
         done = wmel.load(tmp_path / str(preset))
-        assert done.record.paper_first is first and ("(paper)" in str(done)) is first
+        assert done.record.paper_first is is_added and ("(CPG paper)" in str(done)) is is_added
+        strict, _, paper = done.answer.partition("By the rule of the CPG paper: ")
+        assert "cannot see the model" in strict and paper == ("still PLANNER BOTTLENECK." if is_added else "")
         done.report(tmp_path / "report.md")
         summary = (tmp_path / "report.md").read_text().partition("## maze")[0]
-        assert ("verdict (paper)" in summary) is first
+        assert ("n | verdict (CPG paper) |" in summary) is is_added

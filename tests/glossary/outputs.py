@@ -50,9 +50,10 @@ def gaps() -> Iterator[str]:
     yield from render_terminal(study_document(study_of_gaps(cpg_record(arms(PAIRS[0], init="fixed")))))
 
 
-def arms(counts: tuple[int, ...], init: str = "task") -> Arms:
+def arms(counts: tuple[int, ...], init: str = "task", weights: str | None = "c3a7") -> Arms:
     oracle, learned, broken = (np.repeat(kind, counts) for kind in ([1, 1, 0, 0, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]))
     learned_arm = run(learned, broken, init)
+    learned_arm = replace(learned_arm, policy_settings={**learned_arm.policy_settings, "weights": weights})
     return Arms(run(oracle, 0 * broken, init), {"mine": learned_arm}, run(0 * oracle, 0 * broken, init))
 
 

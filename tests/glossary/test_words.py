@@ -27,8 +27,9 @@ from wmel.glossary.lookup import (
     setting_group,
 )
 from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
-from wmel.reports.answers import MIXED, PHRASES, Advice
+from wmel.reports.answers import Advice, Unseen
 from wmel.reports.any_record import RECORD
+from wmel.reports.reconciled import ACTING, MIXED, PLANNED
 from wmel.schema import COLUMNS as EPISODE_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +94,7 @@ def test_every_kind_that_is_listed_is_explained(kind):
 
 
 def test_every_verdict_answer_rule_margin_interval_and_test_is_explained():
-    answers = [*Label, *Advice, MIXED, *(phrase for phrase, _ in PHRASES.values())]
+    answers = [*Label, *Advice, *Unseen, MIXED, *PLANNED.values(), *ACTING.values()]
     assert unexplained([*answers, *RULES, *MARGINS, *INTERVALS, *TESTS]) == []
 
 

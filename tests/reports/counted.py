@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from tests.analysis.tables import table
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting
+from wmel.analysis.scorecard import scorecard
 from wmel.contract.criterion import Stop
 from wmel.reports.cpg_record import cpg_entry, cpg_record
-from wmel.reports.envelopes import ComparedEntry, StudyRecord
-from wmel.reports.json_envelope import CPGEntry, CPGRecord
-from wmel.reports.study_record import study_record
+from wmel.reports.entries import estimate_entry, scorecard_entry
+from wmel.reports.envelopes import ReadingEntry, StudyRecord
+from wmel.reports.json_envelope import CPGEntry, CPGRecord, ScorecardEntry
+from wmel.reports.study_record import study_of_gaps, study_record
 from wmel.schema import Run
-from wmel.stats.paired import PairedCounts, holm
+from wmel.stats.estimate import Estimate
+from wmel.stats.paired import PairedCounts
 
 ROWS = table(success=[True, False], judged=[True, True], steps=[3, 5], first_success_step=[3, -1])
 
@@ -38,30 +41,64 @@ def entry_of(result: CPGResult, cap: int | None = None) -> CPGEntry:
     return cpg_entry(_arms(result, cap), "m0")
 
 
-def cpg_of(entries: Sequence[CPGEntry]) -> CPGRecord:
-    """The record of a comparison of models m0, m1, ... in one setting."""
-    return _cpg().model_copy(update={"cpgs": _by_model(entries)})
+def cpg_of(
+    entries: Sequence[CPGEntry], floor: tuple[int, int] | None = (0, 60), *, paper_first: bool = False
+) -> CPGRecord:
+    """The record of a comparison of models m0, m1, ... in one setting; `floor` is that of random actions."""
+    update = {"cpgs": _by_model(entries), "scorecards": _cards(floor), "paper_first": paper_first}
+    return _cpg().model_copy(update=update)
 
 
-def study_of(settings: Sequence[Sequence[CPGEntry]]) -> StudyRecord:
-    """The record of a study of such models at planning horizons 1, 2, ..., corrected over all gaps."""
+def study_of(
+    settings: Sequence[Sequence[CPGEntry]],
+    floors: Sequence[tuple[int, int] | None] | None = None,
+    *,
+    paper_first: bool = False,
+    acting: Mapping[str, str] | None = None,
+) -> StudyRecord:
+    """The record of a study of such models at planning horizons 1, 2, ..., corrected over all gaps.
+
+    `floors` are those of each setting; `acting` are the models that act by a policy of their own, with its name.
+    """
     flat = [entry for entries in settings for entry in entries]
-    p_values = {place: one.mid_p.value for place, one in enumerate(flat) if one.mid_p.value is not None}
-    adjusted = dict(zip(p_values, holm(list(p_values.values())).tolist(), strict=True)) if p_values else {}
-    compared = iter(
-        [
-            ComparedEntry(**one.model_dump(), mid_p_holm=adjusted.get(place), claims=None)
-            for place, one in enumerate(flat)
-        ]
-    )
-    base = _study().comparisons[0]
+    corrected = iter(study_of_gaps(cpg_of(flat)).comparisons[0].gaps.values())
+    base, labels = _study().comparisons[0], {model: {"policy": policy} for model, policy in (acting or {}).items()}
     comparisons = [
         base.model_copy(
-            update={"labels": {"plan_horizon": horizon}, "gaps": _by_model([next(compared) for _ in entries])}
+            update={
+                "labels": {"plan_horizon": horizon},
+                "arm_labels": labels,
+                "parts": None,
+                "gaps": _by_model([next(corrected) for _ in entries]),
+                "scorecards": _cards(floor),
+            }
         )
-        for horizon, entries in enumerate(settings, 1)
+        for horizon, (entries, floor) in enumerate(zip(settings, floors or [(0, 60)] * len(settings), strict=True), 1)
     ]
-    return _study().model_copy(update={"comparisons": comparisons})
+    return _study().model_copy(update={"comparisons": comparisons, "paper_first": paper_first})
+
+
+def arms_of(rates: Mapping[str, tuple[int, int]], returns: Mapping[str, float] | None = None) -> StudyRecord:
+    """The record of a study without a gap: arms with successes and episodes, or with a mean return each."""
+    cards = {name: _card(name, won, count) for name, (won, count) in rates.items()}
+    for name, back in (returns or {}).items():
+        estimates = {**_card(name, 0, 1).estimates, "success_rate": estimate_entry(Estimate.undefined("not judged"))}
+        estimates["average_return"] = estimate_entry(Estimate(back, back - 1, back + 1, 9, "normal"))
+        cards[name] = _card(name, 0, 9).model_copy(update={"success_rate": None, "estimates": estimates})
+    alone = _study().comparisons[0].model_copy(update={"gaps": {}, "scorecards": cards})
+    return _study().model_copy(update={"comparisons": [], "uncompared": [alone]})
+
+
+def with_readings(record: StudyRecord, values: Mapping[str, Estimate]) -> StudyRecord:
+    """The same with a diagnostic `rmse` that was run on each model."""
+    entries = [
+        ReadingEntry(
+            diagnostic={"name": "prediction-error"}, environment={"name": "maze_toy"}, objective=None, arm=model,
+            base=model, seed=0, labels={}, sweeps={}, words={}, values={"rmse": estimate_entry(one)},
+        )
+        for model, one in values.items()
+    ]  # fmt: skip
+    return record.model_copy(update={"readings": entries})
 
 
 @st.composite
@@ -93,6 +130,21 @@ def many_entries(count: int = 30) -> list[CPGEntry]:
 
 def _by_model(entries: Sequence[CPGEntry]) -> Mapping[str, CPGEntry]:
     return {f"m{place}": one for place, one in enumerate(entries)}
+
+
+def _cards(floor: tuple[int, int] | None) -> dict[str, ScorecardEntry]:
+    return {} if floor is None else {"random": _card("random", *floor)}
+
+
+def _card(name: str, won: int, count: int) -> ScorecardEntry:
+    rows = table(
+        success=[place < won for place in range(count)],
+        judged=[True] * count,
+        steps=[5] * count,
+        first_success_step=[5 if place < won else -1 for place in range(count)],
+        declared_compute=[5.0] * count,
+    )
+    return scorecard_entry(scorecard(name, rows))
 
 
 def _arms(result: CPGResult, cap: int | None = None) -> Arms:

@@ -1,3 +1,5 @@
+from tests.reports.counted import arms_of
+from wmel.reports.cells import arms_table
 from wmel.reports.document import (
     Document,
     Figure,
@@ -82,3 +84,21 @@ def test_text_is_a_paragraph_for_each_part_between_empty_lines():
     text = "How far must\na planner  look?\r\n\r\n\n\nTwo worlds.\n"
     assert text_of(text) == [Text("How far must a planner look?"), Text("Two worlds.")]
     assert text_of("  \n\n ") == []
+
+
+def test_a_policy_that_plans_nothing_has_no_compute_and_no_note_about_it():
+    cards = dict(arms_of({"oracle": (2, 4), "random": (0, 4)}).uncompared[0].scorecards)
+    undefined = (
+        cards["random"]
+        .estimates["average_compute_per_decision"]
+        .model_copy(update={"value": None, "reason": "the policy declares no compute per plan call"})
+    )
+    cards["random"] = cards["random"].model_copy(
+        update={"estimates": {**cards["random"].estimates, "average_compute_per_decision": undefined}}
+    )
+    table = arms_table("arms", cards, ()).without_empty_columns
+    place = [column.title for column in table.columns].index("compute/decision")
+    assert [row[place].text for row in table.rows] == ["1.0", "-"]
+    assert not any("compute" in note for note in table.notes)
+    alone = arms_table("arms", {"random": cards["random"]}, ()).without_empty_columns
+    assert "compute/decision" not in [column.title for column in alone.columns]

@@ -42,7 +42,7 @@ def record(*readings, differences=()):
     [
         ([reading("m", "fog", (5, 4, 6)), reading("m", "zog", (1, 0.5, 2))], "fog) carry the most usable signal"),
         ([reading("m", "fog", (5, 1, 9)), reading("m", "zog", (3, 2, 4))], "fog is not told apart from zog"),
-        ([reading("m", "fog", (0.1, -1, 1)), reading("m", "zog", (0, -1, 1))], "every interval holds 0"),
+        ([reading("m", "fog", (0.1, -1, 1)), reading("m", "zog", (0, -1, 1))], "no interval lies above 0"),
         ([reading("m", "fog", (None, None, None, "dead")), reading("m", "zog", (3, 2, 4))], "only zog has a ratio"),
         (
             [

@@ -13,11 +13,12 @@ from tests.reports.test_over_training_report import training
 from wmel.analysis.compare import paired_deltas
 from wmel.contract.criterion import Stop
 from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
-from wmel.reports.compare_report import compare_answer, comparison_record
+from wmel.reports.compare_report import compare_answer, compare_document, comparison_record
 from wmel.reports.esnr_report import esnr_answer
 from wmel.reports.over_training_report import answer_words
 from wmel.reports.records import run_record, sweep_record
 from wmel.reports.run_report import run_answer, sweep_answer
+from wmel.reports.terminal import render_terminal
 from wmel.schema import Run, SweepPoint
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=30)
@@ -87,12 +88,14 @@ def test_the_sentence_of_a_sweep_names_every_point_with_the_highest_success(data
     if enough.value is not None:
         assert f"a plan horizon of {enough.value:.0f} is enough" in answer
         assert all(rates[longer] - rates[int(enough.value)] <= 0.1 + 1e-9 for longer in rates if longer > enough.value)
-        assert (f"({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" in answer) == (enough.low < enough.high)
+        between = f", between {enough.low:.0f} and {enough.high:.0f} at 95% confidence"
+        assert (between in answer) == (enough.low < enough.high)
+        assert answer.endswith(": longer plans succeed in at most 0.1 more of the episodes.")
 
 
 def compared(a, b):
     deltas = paired_deltas(a, b)
-    return deltas, compare_answer(comparison_record(deltas, "a", "b", notes=[], bound=None))
+    return deltas, compare_answer(comparison_record(deltas, "before.json", "after.json", notes=[], bound=None))
 
 
 @LIMITED
@@ -112,7 +115,9 @@ def test_the_sentence_of_a_comparison_counts_every_task_once_and_in_its_directio
         "higher": [one for one in shown if one.success.value > 0],
         "not shown to differ": [one for one in deltas.tasks if one.mid_p_holm is not None and not one.is_shown],
     }
-    assert answer.endswith("; not compared: 1 only in A" + (f", {refused} refused." if refused else "."))
+    left = "; not compared: 1 only in A" + (f", {refused} refused" if refused else "")
+    assert answer.endswith(f"{left}." if len(deltas.tasks) > 1 else f"{left} (A: before.json; B: after.json).")
+    assert "before.json" in answer and "after.json" in answer
     if len(deltas.tasks) > 1:
         assert f"over {len(deltas.tasks)} tasks" in answer
         for words, found in expected.items():
@@ -131,6 +136,18 @@ def test_the_sentence_of_one_task_has_both_rates_and_the_direction_that_is_shown
     assert ("less often" in answer) == (one.is_shown and one.success.value < 0)
     assert ("more often" in answer) == (one.is_shown and one.success.value > 0)
     assert ("no difference of success is shown" in answer) == (not one.is_shown)
+
+
+def test_a_comparison_states_nothing_twice():
+    sides = ({f"maze_toy cem horizon={at}, oracle": run([True] * 9) for at in range(5)} for _ in range(2))
+    lines = render_terminal(compare_document(comparison_record(paired_deltas(*sides), "a", "b", notes=[], bound=None)))
+    text = "\n".join(lines)
+    assert text.count("policy, settings and versions are the same") == 1 and "Single tasks" not in text
+    assert "(maze_toy cem horizon=0, oracle; maze_toy cem horizon=1, oracle; " in lines[0]
+    changed = {"one": run([True] * 9), "two": run([True] * 9, execute=2)}
+    deltas = paired_deltas({name: run([True] * 9) for name in changed}, changed)
+    lines = render_terminal(compare_document(comparison_record(deltas, "a", "b", notes=[], bound=None)))
+    assert any(line.startswith("- two: compared: execute") for line in lines)
 
 
 def test_a_difference_that_one_task_shows_may_not_hold_for_two():
@@ -155,7 +172,7 @@ def test_the_sentence_of_esnr_claims_the_most_signal_only_where_no_interval_over
     models = [one for one in made if one.model != "oracle"] or list(made)
     measured = [one for one in models if one.esnr_per_rollout.low is not None]
     shown = [one for one in measured if one.esnr_per_rollout.low > 0]
-    assert ("unknown" in answer and "carry" in answer) == (not measured)
+    assert answer.startswith("Cannot tell whether gradients carry any signal") == (not measured)
     assert ("No estimator is shown" in answer) == bool(measured and not shown)
     if not shown:
         return
@@ -170,12 +187,49 @@ def test_the_sentence_of_esnr_claims_the_most_signal_only_where_no_interval_over
     assert ("is unknown (dead)" if best.alignment and cosine is None else POINTS[cosine]) in answer
 
 
+LARGE, FEW = {"dominance": 0.97, "per_state": [1.0] * 16, "median": 0.108}, {"settings": {"samples": 8}}
+
+
+def read_at_many_states(*rows):
+    """As if there were as many states as the readings have values."""
+    made = record(*({**one, "per_state": [1.0, None]} for one in rows))
+    entries = [
+        one.model_copy(update={"per_state": given["per_state"]}) for one, given in zip(made.readings, rows, strict=True)
+    ]
+    return made.model_copy(update={"readings": entries})
+
+
+def test_the_sentence_of_esnr_rests_on_no_mean_that_one_state_or_few_samples_make_up():
+    """The audit: `carries a signal (ESNR 91.1 [12.4, 2.88e+06])` above `one state makes up 97% of its mean`."""
+    large, small = (91.1, 12.4, 2.88e6), (0.07, 0.01, 0.15)
+    alone = esnr_answer(read_at_many_states(reading("a", "fog", large, **LARGE), reading("a", "zog", small, **FEW)))
+    assert alone.startswith("Cannot tell which gradients carry a signal: ") and "91.1" not in alone
+    assert "97% of its mean, the median is 0.108" in alone and "32 samples and more states would show it" in alone
+    both = esnr_answer(read_at_many_states(reading("a", "fog", large, **LARGE), reading("b", "fog", (5, 4, 6))))
+    assert both.startswith("fog through b carries a signal (ESNR 5 [4, 6]") and "not ranked: fog through a (" in both
+    balanced = {**LARGE, "dominance": 0.2}
+    kept = esnr_answer(read_at_many_states(reading("a", "fog", (91.1, 80, 99), **balanced), reading("b", "fog", small)))
+    assert kept.startswith("fog through a carries the most signal (ESNR 91.1 [80, 99]")
+
+
 @LIMITED
-@given(st.lists(st.lists(st.none() | st.sampled_from([0, 1, 4, 9]), min_size=7, max_size=7), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.just((8, 4, 1, 1, 1, 4, 9)) | st.lists(st.none() | st.sampled_from([0, 1, 4, 9]), min_size=7, max_size=7),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_the_sentence_of_trainings_counts_the_u_shapes_and_those_that_cannot_be_told(ratios):
     runs = [training(f"seed{seed}", one) for seed, one in enumerate(ratios)]
-    shapes = [u_shape(one.curve("fog")).shape for one in runs]
-    (shown, count), unknown = re.search(r"in (\d+) of (\d+) runs?", answer_words(runs)).groups(), "too few checkpoints"
-    assert (int(shown), int(count)) == (shapes.count(CurveShape.U), len(runs))
-    few = re.search(rf"\((\d+) with {unknown}", answer_words(runs))
-    assert int(few[1] if few else 0) == shapes.count(CurveShape.TOO_FEW)
+    shapes, answer = [u_shape(one.curve("fog")).shape for one in runs], answer_words(runs)
+    shown, few = shapes.count(CurveShape.U), shapes.count(CurveShape.TOO_FEW)
+    first = re.match(r"(Yes|No|In part|Cannot tell)\b", answer)[1]
+    assert (first == "Cannot tell") == (few == len(runs))
+    assert (first == "Yes") == (shown == len(runs))
+    assert (first == "No") == (not shown and few < len(runs))
+    assert f"{len(runs)} run" in answer and "by fog" in answer + "by fog" * (first == "Cannot tell")
+    if first == "In part":
+        assert int(re.search(r"(\d+) of \d+ runs? by fog", answer)[1]) == shown
+    told = re.search(r"(\d+) of (\d+) curves? with too few", answer)
+    assert (told is None) == (few in (0, len(runs))) and (told is None or int(told[1]) == few)

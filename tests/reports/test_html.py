@@ -209,3 +209,22 @@ def test_a_narrow_window_scrolls_tables_and_not_the_page(opened, page):
     tab, _, _ = opened(page, viewport={"width": 400, "height": 800})
     tab.wait_for_selector("#curve-1 .main-svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("record", [study, one_gap])
+def test_a_phone_shows_the_gap_with_its_interval_and_whole_titles(opened, record):
+    """At 390 pixels: the title of an axis, a name beside it and a caption lie within the window."""
+    tab, noticed, _ = opened(render_html(study_document(record())), viewport={"width": 390, "height": 900})
+    tab.wait_for_selector("#forest-0 .main-svg")
+    boxes = tab.evaluate(
+        """[...document.querySelectorAll('#forest-0 .xtitle, #forest-0 .ytick text, caption span')]
+           .map((one) => one.getBoundingClientRect()).filter((one) => one.width)
+           .map((one) => [one.left, one.right])"""
+    )
+    assert boxes and all(left >= 0 and right <= 390 for left, right in boxes)
+    heads = tab.evaluate(
+        """Object.fromEntries([...document.querySelector('table').querySelectorAll('thead th')]
+           .map((one) => [one.innerText, one.getBoundingClientRect().right]))"""
+    )
+    assert max(heads["gap"], heads["95% interval"]) <= 390 and not noticed["complaints"]

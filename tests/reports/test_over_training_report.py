@@ -39,11 +39,17 @@ def with_returns(name, returns, ratios=V) -> TrainingReadings:
 @pytest.mark.parametrize(
     ("ratios", "words"),
     [
-        (V, "seed0, fog: U-shape: ESNR falls 8-fold to 1 at 16 updates and rises 9-fold to the last; the online rule"),
-        ((1, 2, 3, 4, 5, 6, 7), "no U-shape: it is lowest at 1 updates, with 0 of 7 checkpoints before that"),
-        ((0, *V[1:]), "it is lowest at 1 updates (0: every gradient is zero there)"),
+        (
+            V,
+            "seed0, fog: U-shape: ESNR falls 8-fold to 1 after 16 updates and rises 9-fold to the last; the",
+        ),
+        (
+            (1, 2, 3, 4, 5, 6, 7),
+            "no U-shape: smoothed, it is lowest after 1 update, with 0 of 7 checkpoints before that",
+        ),
+        ((0, *V[1:]), "it is lowest after 1 update (0: every gradient is zero there)"),
         ((0, *V[1:]), "as where a reward head starts at zero"),
-        ((8, 4, 0, 0, 0, 4, 9), "U-shape: ESNR falls to 0 at 16 updates and rises again"),
+        ((8, 4, 0, 0, 0, 4, 9), "U-shape: ESNR falls to 0 after 16 updates and rises again"),
         ((8, None, None, None, 1, 4, 9), "too few checkpoints: 4 of 7 checkpoints have an ESNR, 5 are needed"),
         ((8, None, None, None, 1, 4, 9), "3 readings have no ESNR and are left out"),
     ],

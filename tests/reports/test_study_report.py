@@ -2,11 +2,14 @@ import re
 
 import pytest
 
+from tests.glossary.outputs import arms as chosen_arms
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
+from wmel.reports.cpg_record import cpg_record
 from wmel.reports.document import Section, Table
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
 from wmel.reports.study_gaps import facts_of, shared_facts, study_gaps
+from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import arms_section, gap_sentence, limits_of_all, study_document
 from wmel.reports.study_tables import further_table, gaps_table, rules_table
 from wmel.reports.terminal import render_terminal
@@ -49,7 +52,7 @@ def test_the_tables_hold_what_the_record_holds():
     gaps = study_gaps(study())
     rows = gaps_table(study()).rows
     for gap, row in zip(gaps, rows, strict=True):
-        entry, (setting, model, verdict, oracle, success, floor, difference, interval, adjusted, n) = gap.entry, row
+        entry, (setting, model, verdict, difference, interval, oracle, success, floor, adjusted, n) = gap.entry, row
         assert (setting.text, model.text, verdict.text) == (gap.differs, gap.model, entry.verdict)
         assert oracle.value == entry.oracle_success_rate and oracle.text == f"{oracle.value:.3f}"
         assert success.value == entry.learned_success_rate and success.text == f"{success.value:.3f}"
@@ -132,7 +135,7 @@ def test_many_seeds_are_named_by_their_ends():
 
 
 def test_what_is_undefined_says_n_a_and_why(text):
-    assert "- n/a: the arms are not paired (Holm mid-p of dmc_cartpole plan_horizon=5 / large-mlp)" in text
+    assert "- n/a: the arms are not paired (Holm p of dmc_cartpole plan_horizon=5 / large-mlp)" in text
     assert "- n/a: no episode succeeded (steps of random)" in text
     assert "- n/a: the oracle never succeeds: there is nothing to lose (relative loss of dmc" in text
     assert "None" not in text and "nan" not in text
@@ -175,12 +178,22 @@ def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
     assert told["maze_toy/cem-15", "large-mlp"].startswith("Cannot tell: ")
     assert "fresh pairs would decide" in told["maze_toy/cem-15", "large-mlp"]
     assert told["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
-    assert "does not hold after correction for 11 comparisons (mid-p 0.081)" in told["maze_toy/cem-5", "mlp"]
-    assert "not for the training recipe: [-0.050, +0.550]" in told["maze_toy/cem-5", "mlp"]
+    assert "does not hold after correction for 11 comparisons (Holm p 0.0" in told["maze_toy/cem-5", "mlp"]
+    assert "About 77 fresh pairs would decide" in told["maze_toy/cem-5", "mlp"]
+    assert "not for the training recipe: [-0.100, +1.000] (clipped)" in told["maze_toy/cem-15", "mlp"]
     assert "The training recipe shows it too: [+0.325, +0.925]" in told["maze_toy/cem-200", "mlp"]
     assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]
-    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "mlp"]
+    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "large-mlp"]
     assert told["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
+
+
+def test_another_training_run_is_a_question_of_trained_models_alone():
+    told = {}
+    for weights in (None, "c3a7"):
+        arms = chosen_arms((0, 20, 0, 0, 0), weights=weights)
+        assert cpg_record(arms).trained == ([] if weights is None else ["mine"])
+        told[weights] = markdown_of(study_of_gaps(cpg_record(arms)))
+    assert "another training run" in told["c3a7"] and "another training run" not in told[None]
 
 
 def test_what_all_gaps_leave_open_is_said_once():

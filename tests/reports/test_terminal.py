@@ -36,6 +36,11 @@ def test_a_table_loses_no_character_and_breaks_no_number(shown):
         assert all(cell.text in text for cell, column in zip(row, shown.columns, strict=True) if column.is_number)
 
 
+def test_a_name_between_colons_is_no_emoji():
+    shown = Table("", (TableColumn(":x:", False),), ((TableCell(":A:"),),))
+    assert table_lines(shown) == [":x:\n:A:"]
+
+
 @given(tables())
 def test_the_lines_of_a_table_fit_wherever_its_numbers_do(shown):
     (text,) = table_lines(shown)

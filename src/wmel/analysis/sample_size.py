@@ -20,10 +20,10 @@ def answer_questions(
     n: int | None = None,
     half_width: float | None = None,
     power: float = 0.8,
-    paper_first: bool = False,
+    paper: bool = False,
 ) -> list[dict[str, Any]]:
     """Questions about a design, with answers and notes. An answer of None has its reason in the note."""
-    rows = _required_episodes_rows(design, power, paper_first)
+    rows = _required_episodes_rows(design, power, paper)
     if n is not None:
         gap = detectable_gap(design.oracle, n, power, paired=design.paired, phi=design.phi)
         note = f"{power:.0%} sure, below the oracle's {design.oracle:g}"
@@ -41,17 +41,17 @@ def answer_questions(
     return rows
 
 
-def _required_episodes_rows(design: Design, power: float, paper_first: bool) -> list[dict[str, Any]]:
+def _required_episodes_rows(design: Design, power: float, paper: bool) -> list[dict[str, Any]]:
     """The n per arm, and the n by the interval of the CPG paper if it applies or is requested."""
     aim = "a gap" if design.equivalence is None else f"equivalence within {design.equivalence:g}"
     designs = {f"episodes per arm for {aim}": design}
-    if paper_first or (design.equivalence is None and not design.paired):
+    if paper or (design.equivalence is None and not design.paired):
         designs["the same by the CPG paper's interval"] = replace(design, agresti_caffo=True)
     rows = []
     for question, one in designs.items():
         note = f"{power:.0%} sure, {_interval_name(one)}"
         rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {MAX_SEARCHED}"))
-    return rows[::-1] if paper_first else rows
+    return rows
 
 
 def _interval_name(design: Design) -> str:

@@ -119,7 +119,7 @@ def _called(given: Path | str | Result) -> str:
     """What a side is called: its place, or its answer where it has none."""
     if not isinstance(given, Result):
         return str(given)
-    return str(given.files.get("record") or given.folder or given.answer)
+    return str(given.files.get("record") or given.folder or given.answer.removesuffix("."))
 
 
 def _study(loaded: LoadedStudy) -> Side:
@@ -127,7 +127,7 @@ def _study(loaded: LoadedStudy) -> Side:
     results, groups = loaded.results, {}
     for one in results:
         if one.run is not None:
-            groups.setdefault(one.cell.name.removesuffix(f"/seed-{one.cell.seed}"), []).append(one.run)
+            groups.setdefault(one.cell.label, []).append(one.run)
     tasks, notes = {}, []
     for task, runs in groups.items():
         try:
@@ -158,5 +158,5 @@ def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
             notes.append(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
     unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.shown_p_holm is None)]
     if unjudged:
-        failures.append(f"--fail-if-worse could not judge {', '.join(unjudged)}")
+        failures.append(f"--fail-if-worse could not judge {'; '.join(unjudged)}")
     return failures, notes, 1 if worse or unjudged else 0

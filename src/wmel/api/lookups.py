@@ -14,7 +14,7 @@ from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.glossary.lookup import all_groups, find
 from wmel.glossary.words import Word as Meaning
-from wmel.glossary.words import list_lines, meaning_lines, part_words
+from wmel.glossary.words import list_lines, meaning_lines, word_parts
 from wmel.kinds import kind_of, takes_environment
 from wmel.parts import Part, Registry, import_object
 from wmel.reports.terminal import lines_of, table, terminal_width
@@ -212,7 +212,7 @@ def explain(word: Word = None) -> Result:
     rows = [
         {"word": one.name, "group": one.group, "what": heading, "text": text}
         for one in found
-        for heading, text in part_words(one).items()
+        for heading, text in word_parts(one).items()
     ]
     return Result(
         f"{found[0].name}: {found[0].definition}",

@@ -110,7 +110,7 @@ PartName = Annotated[
 ]
 Markdown = Annotated[Path | str | None, Option("Write the table here (Markdown).", "path")]
 Anytime = Annotated[bool, Option("Add pairs until each gap is decided or the maximum is reached.", "flag")]
-Paper = Annotated[bool, Option("Show the interval of the CPG paper first, and its rule where there is one.", "flag")]
+Paper = Annotated[bool, Option("Add the answer by the interval and rule of the CPG paper.", "flag")]
 Quiet = Annotated[bool, Option("Show nothing but errors.", "flag", default=False)]
 Settings = Annotated[
     Mapping[str, Any] | Sequence[str] | None,

@@ -1,5 +1,6 @@
 """wmel.power: how many episodes a decision needs."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from wmel.analysis.sample_size import answer_questions
@@ -10,7 +11,7 @@ from wmel.reports.records import stamp
 from wmel.reports.small_svg import Curves
 from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
-from wmel.stats.power import Design
+from wmel.stats.power import MAX_SEARCHED, Design, episodes_for_half_width, required_episodes
 
 Rate = Annotated[float, o.Option("Success rate you expect of the oracle, and of the learned model.", "number")]
 POINTS, MOST = 20, 400  # of the curve of power, and the most episodes per arm on it
@@ -31,7 +32,7 @@ def power(
 ) -> Result:
     """The episodes per arm a decision needs, by exact enumeration, and what n of them can find."""
     design = Design(oracle, learned, paired, phi, equivalence)
-    rows = answer_questions(design, n=n, half_width=half_width, power=power, paper_first=paper)
+    rows = answer_questions(design, n=n, half_width=half_width, power=power, paper=paper)
     record = PowerRecord(
         **stamp(),
         kind="power",
@@ -43,18 +44,49 @@ def power(
     )
     shown = table("question", "answer", "note")
     for row in rows:
-        shown.add_row(row["question"], "n/a" if row["answer"] is None else f"{row['answer']:g}", row["note"])
-    first = rows[0]
-    answer = "n/a" if first["answer"] is None else f"{first['answer']:g}"
+        shown.add_row(row["question"], _rounded(row["answer"]), row["note"])
+    first, answer = rows[0], power_answer(record)
     return Result(
-        f"{first['question']}: {answer} ({first['note']}).",
+        answer,
         rows,
         record,
-        [lines_of(shown)],
+        [answer, lines_of(shown)],
         verb="power",
         prints_rows=True,
         curves=lambda: _curve(design, first["answer"] or n or MOST),
     )
+
+
+def power_answer(record: PowerRecord) -> str:
+    """How many episodes decide, in a sentence, and what was asked besides."""
+    arms = {name: getattr(record, name) for name in ("oracle", "learned", "paired", "phi")}
+    design = Design(**arms, equivalence=record.equivalence)
+    unit = "pairs" if record.paired else "episodes per arm"
+    rates = f"{record.oracle:g} against {record.learned:g}"
+    aim = f"a gap of {record.oracle - record.learned:.3g} ({rates})"
+    if record.equivalence is not None:
+        aim = f"that {record.oracle:g} and {record.learned:g} are equivalent within {record.equivalence:g}"
+    if record.equivalence is None and record.oracle == record.learned:
+        return f"Equal rates ({record.oracle:g}) have no gap to show: --equivalence asks what shows them equal."
+    needed = required_episodes(design, power=record.power)
+    count = f"No number of {unit} up to {MAX_SEARCHED} shows" if needed is None else f"{needed} {unit} show"
+    said = [f"{count} {aim} with probability {record.power:.2f}"]
+    if record.n is not None:
+        said.append(f"{record.n} show it with probability {design.power(record.n):.2f}")
+    if record.paper:
+        theirs = required_episodes(replace(design, agresti_caffo=True), power=record.power)
+        said.append(f"by the interval of the CPG paper {'none' if theirs is None else theirs}")
+    if record.half_width is not None:
+        enough = episodes_for_half_width(record.oracle, record.learned, record.half_width)
+        said.append(f"{'none' if enough is None else enough} give an interval of +-{record.half_width:g}")
+    return f"{'; '.join(said)}."
+
+
+def _rounded(answer: float | None) -> str:
+    """A number of episodes as a whole one, a rate with three digits."""
+    if answer is None:
+        return "n/a"
+    return f"{answer:.0f}" if answer >= 1 else f"{answer:.3g}"
 
 
 def recorded_result(record: PowerRecord) -> Result:

@@ -32,6 +32,7 @@ from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_report import study_document
 from wmel.reports.study_tables import study_rows
+from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 
@@ -72,9 +73,15 @@ def study(
     if steps is not None:
         write_steps(steps, store, select_cells(whole.cells, how))
     failed = sum(map(len, summary.failed.values()))
-    done = f"{summary.trained} models trained, {summary.episodes} episodes run, {failed} failures"
+    done = ", ".join(
+        (
+            f"{count_words(summary.trained, 'model')} trained",
+            f"{count_words(summary.episodes, 'episode')} run",
+            count_words(failed, "failure"),
+        )
+    )
     result = stored_study(load_study(store), store)
-    read = f"{summary.readings} readings" if whole.diagnostics else ""
+    read = count_words(summary.readings, "reading") if whole.diagnostics else ""
     lines = [
         ", ".join(word for word in (done, read) if word),
         f"store: {folder}; look at it with: wmel report {folder}",
@@ -214,8 +221,9 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
         left = forecast(cells, readings, store, paths, study.block, workers, listener.note)
     done = f", {left.whole} of them stored" if left.whole else ""
     most = "at most " if options.anytime else ""
-    counts = f"{left.cells} cells{done}; {most}{left.episodes} episodes to run, {left.models} models to train"
-    counts += f", {left.readings} readings to take" if readings else ""
+    counts = f"{count_words(left.cells, 'cell')}{done}; {most}{count_words(left.episodes, 'episode')} to run"
+    counts += f", {count_words(left.models, 'model')} to train"
+    counts += f", {count_words(left.readings, 'reading')} to take" if readings else ""
     untimed = "" if left.untimed == 0 else f", without {left.untimed} readings that nothing stored tells the time of"
     time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}{untimed}"
     changed = _changed_words(left.changed, options.when_changed)

@@ -60,7 +60,7 @@ def recorded_result(record: ToyRecord) -> Result:
 
 
 def _result(panels: Sequence[Any]) -> Result:
-    from wmel.reports.toy_report import shape_words, toy_document, toy_record
+    from wmel.reports.toy_report import toy_answer, toy_document, toy_record
 
     rows = [
         {"speed": one.speed, "estimator": read.name, "esnr_per_rollout": read.mean, "median": read.median,
@@ -70,7 +70,7 @@ def _result(panels: Sequence[Any]) -> Result:
         for read in one.readings
     ]  # fmt: skip
     return Result(
-        shape_words(panels),
+        toy_answer(panels),
         rows,
         cache(lambda: toy_record(panels)),
         verb="esnr_toy",

@@ -15,6 +15,7 @@ from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods
 from wmel.parts import implements, name_and_settings
 from wmel.reports.small_svg import Curves
+from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 INTERRUPTED = 130
@@ -76,11 +77,11 @@ def restored(folder: Path, environment: Any) -> Any:
 
 
 def _result(card: dict[str, Any], folder: Path, model: Any) -> Result:
-    about = card_lines(card)
+    answer = training_answer(card)
     return Result(
-        f"A {card['model']['kind']} was trained on {card['environment']}: {about[0]}.",
+        answer,
         [{"number": name, "value": value} for name, value in card["errors"].items() if not isinstance(value, list)],
-        lines=[*about, f"checkpoint: {folder}"],
+        lines=[answer, *card_lines(card)[1:], f"checkpoint: {folder}"],
         exit_code=INTERRUPTED if card["fit"].get("interrupted") else 0,
         verb="train",
         folder=folder,
@@ -88,6 +89,27 @@ def _result(card: dict[str, Any], folder: Path, model: Any) -> Result:
         write=lambda into: _copy(folder, into),
         more={"card": card, "model": model},
     )
+
+
+def training_answer(card: dict[str, Any]) -> str:
+    """What a model was trained on and how well it predicts or acts, in a sentence."""
+    interrupted = " (interrupted)" if card["fit"].get("interrupted") else ""
+    learned = f"{card['model']['kind']} learned {card['environment']} from {card_lines(card)[0]}{interrupted}"
+    return f"{learned}: {_quality(card)}. `wmel cpg` measures whether it may be planned with."
+
+
+def _quality(card: dict[str, Any]) -> str:
+    """How well a model acts, or else predicts, on what it was not trained on."""
+    known = card.get("policy_return")
+    if known is not None:
+        return f"its own policy returns {_number(known['mean'])} over {count_words(known['episodes'], 'episode')}"
+    errors = card["errors"]
+    for name in ("held_out_episode_mse", "held_out_transition_mse", "held_out_decoder_mse"):
+        if errors.get(name) is not None:
+            words = name.removeprefix("held_out_").removesuffix("_mse")
+            what = "of its decoder" if words == "decoder" else f"one step ahead on {words}s it was not trained on"
+            return f"its error {what} is {errors[name]:.3g} (mean squared)"
+    return "nothing was held out to measure its error on"
 
 
 def _copy(folder: Path, into: Path) -> None:
@@ -180,8 +202,9 @@ def card_lines(card: dict[str, Any]) -> list[str]:
     """What a card says of a training, in a few lines."""
     data = card["data"]
     taken = card["fit"].get("epochs_taken")
-    counted = f"{taken} epochs" if taken is not None else f"{card['fit'].get('updates')} updates"
-    lines = [f"{data['transitions']} transitions of {data['episodes']} episodes, {counted}"]
+    counted = count_words(card["fit"].get("updates") or 0, "update") if taken is None else count_words(taken, "epoch")
+    transitions, episodes = count_words(data["transitions"], "transition"), count_words(data["episodes"], "episode")
+    lines = [f"{transitions} of {episodes}, {counted}"]
     if "policy_return" in card:
         return [*lines, *_returns(card)]
     errors = card["errors"]

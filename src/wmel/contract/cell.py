@@ -88,14 +88,15 @@ class Task:
     probability: float = 0.0
     step: int | None = None  # the step at which the perturbation begins; None: sampled from each episode seed
 
-    @property
-    def label_parts(self) -> list[str]:
-        """The parts of the task as texts, for names."""
+    def label_parts(self, separator: str = "-") -> list[str]:
+        """The parts of the task as texts, with a separator between a part and its settings."""
         perturbed = None
         if self.perturbation is not None:
-            chance = "" if self.probability == 1 else f"-with-{self.probability:g}"
-            perturbed = part_label(self.perturbation) + chance + ("" if self.step is None else f"-from-{self.step}")
-        return [part_label(self.environment), *(text for text in (perturbed, self.criterion, self.stop) if text)]
+            chance = [] if self.probability == 1 else ["with", f"{self.probability:g}"]
+            start = [] if self.step is None else ["from", str(self.step)]
+            perturbed = separator.join([part_label(self.perturbation, separator), *chance, *start])
+        world = part_label(self.environment, separator)
+        return [world, *(text for text in (perturbed, self.criterion, self.stop) if text)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +152,15 @@ class Cell:
     @property
     def setting_name(self) -> str:
         """The setting as text. Swept settings are included even at their defaults."""
-        environment, *rest = self.task.label_parts
-        planner = [] if self.arm.planner is None else [_planner_label(self.arm)]
-        objective = [] if self.arm.objective is None else [part_label(self.arm.objective)]
+        return "/".join(self._setting_texts("-"))
+
+    def _setting_texts(self, separator: str) -> list[str]:
+        """The parts of the setting as texts, with a separator between a part and its settings."""
+        environment, *rest = self.task.label_parts(separator)
+        planner = [] if self.arm.planner is None else [_planner_label(self.arm, separator)]
+        objective = [] if self.arm.objective is None else [part_label(self.arm.objective, separator)]
         hidden = [f"{label}={value}" for label, value in self.shared_labels.items() if not self._is_shown(label)]
-        return "/".join([environment, *planner, *objective, *rest, *hidden])
+        return [environment, *planner, *objective, *rest, *hidden]
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -180,8 +185,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell as text, for tables and for `--only`."""
+        """The cell as text, for files and for `--only`."""
         return f"{self.setting_name}/{self.arm.name}/seed-{self.seed}"
+
+    @property
+    def label(self) -> str:
+        """The cell without its seed, for readers: `maze_toy cem plan_horizon=5 candidates=5, oracle`."""
+        return f"{' '.join(self._setting_texts(' '))}, {self.arm.name}"
 
     def as_data(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "places"}
@@ -280,12 +290,12 @@ def training_of(environment: Part, model: Mapping[str, Any] | None) -> Training 
     return Training(model.get("environment") or environment, model["trainer"])
 
 
-def part_label(part: Part) -> str:
+def part_label(part: Part, separator: str = "-") -> str:
     """A part as text: `cem-plan_horizon=5-elites=8`."""
     if part["name"] == "composite":
-        return "composite:" + "+".join(part_label(one) for one in part["parts"])
+        return "composite:" + "+".join(part_label(one, separator) for one in part["parts"])
     settings = (f"{name}={_short(value)}" for name, value in part.items() if name not in NO_SETTINGS)
-    return "-".join([part["name"], *settings])
+    return separator.join([part["name"], *settings])
 
 
 def _model_identity(model: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -296,9 +306,10 @@ def _model_identity(model: Mapping[str, Any] | None) -> dict[str, Any]:
     return identity
 
 
-def _planner_label(arm: Arm) -> str:
+def _planner_label(arm: Arm, separator: str) -> str:
     assert arm.planner is not None
-    return part_label(arm.planner) + ("" if arm.execute is None else f"-execute={arm.execute}")
+    executed = [] if arm.execute is None else [f"execute={arm.execute}"]
+    return separator.join([part_label(arm.planner, separator), *executed])
 
 
 def _short(value: Any) -> str:

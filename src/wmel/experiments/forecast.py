@@ -97,7 +97,7 @@ def _forecast_episodes(
         if jobs and kind not in timed:
             timed[kind] = _stored_seconds(store, [one for one in cells if kinds[one.key] == kind])
             if timed[kind] is None:
-                note(f"trying {cell.name}")
+                note(f"trying {cell.label}")
                 timed[kind] = _block_seconds(cell, paths)
         each = [timed[kind](job) for job in jobs]
         seconds, longest = seconds + sum(each), max([longest, *each])

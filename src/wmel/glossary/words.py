@@ -98,7 +98,7 @@ def list_lines(groups: Iterable[WordGroup], width: int) -> list[str]:
     return found[1:]
 
 
-def part_words(word: Word) -> dict[str, str]:
+def word_parts(word: Word) -> dict[str, str]:
     """What is known of a word, by heading; a page by its file."""
     return {HEADINGS[name]: f"{PAGES}{text}" if name == "page" else text for name, text in word.parts.items()}
 
@@ -110,7 +110,7 @@ def _title(word: Word) -> str:
 
 
 def _lines(word: Word, width: int) -> list[str]:
-    parts = part_words(word)
+    parts = word_parts(word)
     definition = parts.pop(HEADINGS["definition"])
     rest = [line for heading, text in parts.items() for line in _wrapped(f"{heading}: {text}", width, "  ", "    ")]
     return [*_wrapped(_title(word), width, "", "  "), *_wrapped(definition, width, "  ", "  "), *rest]

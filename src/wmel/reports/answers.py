@@ -1,16 +1,19 @@
-"""The answer of a comparison in one sentence: may the model be planned with, by which rates, shown how well."""
+"""The answer of one gap in a sentence: may the model be planned with, by which rates, shown how well."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from wmel.analysis.verdict import RHO, Label
 from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
-from wmel.reports.words import count_words, listed_words, part_name
+from wmel.reports.words import count_words, part_name
+from wmel.stats.exact import GAP_LEVEL, IndependentArms, p_value
+from wmel.stats.proportions import clopper_pearson
 
 ALPHA = 0.05
-LISTED = 4  # more models than this are counted, not named
 PAPER = "paper"
+ANYTIME = "anytime"
 
 
 class Advice(StrEnum):
@@ -23,22 +26,32 @@ class Advice(StrEnum):
     BLIND = "This comparison cannot see the model"
 
 
-PHRASES = {  # of models over several settings, and what is behind the number of settings
-    Advice.YES: ("may be planned with", ""),
-    Advice.WEAK: ("may be planned with", ", where the reference is weak"),
-    Advice.NO: ("may not be planned with", ""),
-    Advice.UNKNOWN: ("cannot be judged yet", ""),
-    Advice.BLIND: ("cannot be judged", " because the oracle itself fails"),
-}
-MIXED = "It depends"
-NEGATIVE = (Advice.NO, Advice.UNKNOWN, Advice.BLIND)
-REMARKS: dict[Label | None, str] = {  # what a verdict leaves open
-    Label.LEARNED_OUTPERFORMS: "a stronger planner would show what the model costs",
+class Unseen(StrEnum):
+    """Why nothing is seen of the model."""
+
+    CEILING = "random actions succeed as well"
+    FLOOR = "the oracle is not shown to beat random actions"
+    FAILURE = "the oracle itself fails"
+
+
+DIRECTIONS = (Label.MODEL_BOTTLENECK, Label.LEARNED_OUTPERFORMS)
+EQUALITIES = (Label.AS_GOOD, Label.EQUIVALENT, Label.EQUIVALENT_ONLY)
+REMARKS: dict[Label, str] = {  # what an equality leaves open
     Label.EQUIVALENT: "the planner is not shown to solve the task, which limits what this shows",
     Label.EQUIVALENT_ONLY: "whether the planner solves the task was not judged",
 }
-DIRECTIONS = (Label.MODEL_BOTTLENECK, Label.LEARNED_OUTPERFORMS)
-EQUALITIES = (Label.AS_GOOD, Label.EQUIVALENT, Label.EQUIVALENT_ONLY)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Successes of an arm."""
+
+    successes: int
+    episodes: int
+
+    @property
+    def rate(self) -> float:
+        return self.successes / self.episodes
 
 
 @dataclass(frozen=True)
@@ -48,9 +61,10 @@ class JudgedGap:
     model: str
     where: str  # such as: on dmc_cartpole, planned with cem
     entry: CPGEntry
-    adjusted: float | None = None  # Holm's mid-p; None: it was not adjusted
+    adjusted: float | None = None  # p-value after Holm's correction; None: it was not corrected
     comparisons: int = 1
     acts_by: str | None = None  # policy of the model's own; None: it is planned with as the oracle is
+    floor: Count | None = None  # random actions; None: they were not run
 
     @property
     def verdict(self) -> VerdictEntry:
@@ -59,56 +73,82 @@ class JudgedGap:
         return next((one for one in shown if one.rule != PAPER), shown[0])
 
     @property
-    def may_be_chance(self) -> bool:
-        """Whether a difference does not hold after the correction for all comparisons."""
-        return self.entry.verdict in DIRECTIONS and self.adjusted is not None and self.adjusted > ALPHA
-
-    @property
     def advice(self) -> Advice:
-        label, oracle = self.entry.verdict, self.entry.oracle_success_rate
-        if self._oracle_fails:
+        """It follows from the label, which allows for the correction, unless nothing is seen of the model."""
+        label = self.entry.verdict
+        if self.unseen is not None:
             return Advice.BLIND
-        if label not in (*DIRECTIONS, *EQUALITIES) or self.may_be_chance:
-            return Advice.UNKNOWN
         if label == Label.MODEL_BOTTLENECK:
             return Advice.NO
-        return Advice.WEAK if label == Label.LEARNED_OUTPERFORMS or oracle < 1 - RHO else Advice.YES
+        if label not in (*DIRECTIONS, *EQUALITIES):
+            return Advice.UNKNOWN
+        return Advice.WEAK if self.entry.oracle_success_rate < 1 - RHO else Advice.YES
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """Why nothing is seen of the model, whatever the label; a model that beats the oracle is seen."""
+        label, oracle = self.entry.verdict, self.oracle
+        if label == Label.LEARNED_OUTPERFORMS:
+            return None
+        if self.floor is not None:
+            if label != Label.MODEL_BOTTLENECK and _bounds(self.floor)[0] >= 1 - RHO:
+                return Unseen.CEILING
+            arms = IndependentArms(oracle.episodes, self.floor.episodes)
+            if p_value(arms, oracle.successes, self.floor.successes) > GAP_LEVEL:
+                return Unseen.FLOOR
+        if label in (Label.MODEL_BOTTLENECK, Label.INCONCLUSIVE_ERRORS):
+            return None
+        fails = label in EQUALITIES and oracle.rate <= RHO  # the margin of equality holds any such rate
+        fails |= label == Label.PLANNER_BOTTLENECK or _bounds(oracle)[1] <= RHO
+        return Unseen.FAILURE if fails else None
+
+    @property
+    def oracle(self) -> Count:
+        """Of the oracle's arm."""
+        entry = self.entry
+        return Count(round(entry.oracle_success_rate * entry.n_episodes_oracle), entry.n_episodes_oracle)
 
     @property
     def name(self) -> str:
         """The model, and its own policy where it acts by that: the gap is then of model and planner together."""
-        return self.model if self.acts_by is None else f"{self.model} (acting by its own policy, {self.acts_by})"
+        return name_with_policy(self.model, self.acts_by)
 
     @property
     def sentence(self) -> str:
         """The advice with its numbers, and where it was measured."""
         entry, where = self.entry, f"{self.where}, " if self.where else ""
-        if self.advice is Advice.BLIND:
-            found = self._failing
+        if self.unseen is not None:
+            found = f"{self._blindness}; {self.name} succeeds in {entry.learned_success_rate:.2f}"
         else:
             same = self.advice is Advice.WEAK and self.acts_by is None
             reference = "the same planner on the true dynamics gives" if same else "the true dynamics give"
             rates = f"succeeds in {entry.learned_success_rate:.2f} of episodes where {reference}"
-            corrected = f", which {self.correction}" if self.correction else ""
-            found = f"{self.name} {rates} {entry.oracle_success_rate:.2f} ({self._measured}{corrected})"
-        return f"{self.advice}: {'; '.join([where + found, *self.remarks])}."
+            found = f"{self.name} {rates} {entry.oracle_success_rate:.2f}"
+        corrected = f", which {self.correction}" if self.correction else ""
+        return f"{self.advice}: {'; '.join([f'{where}{found} ({self._measured}{corrected})', *self.remarks])}."
 
     @property
     def short_sentence(self) -> str:
         """The same in a list of gaps, which names the model and where the gap was measured; without the remarks."""
-        if self.advice is Advice.BLIND:
-            return f"{self.advice}: {self._failing}."
-        return f"{self.advice}: {success_words([self])} ({self._measured})."
+        found = success_words([self])
+        if self.unseen is not None:
+            found = f"{self._blindness}; the model succeeds in {self.entry.learned_success_rate:.2f}"
+        return f"{self.advice}: {found} ({self._measured})."
 
     @property
     def remarks(self) -> list[str]:
-        """What the verdict leaves open, as clauses."""
-        advice = self.advice
-        if advice is Advice.BLIND:
-            return ["a stronger planner or an easier criterion would show it"]
-        known = self.entry.verdict in set(Label)
-        open_point = REMARKS.get(Label(self.entry.verdict), "") if known else ""
-        remark = self._why_unknown if advice is Advice.UNKNOWN else open_point
+        """What the verdict leaves open, as clauses; of one that decides nothing, why, and what would decide."""
+        if self.unseen is not None:
+            return self._what_would_show_it
+        if self.advice is Advice.UNKNOWN:
+            return [self._why_unknown, *self._what_would_decide]
+        if self.entry.verdict == Label.LEARNED_OUTPERFORMS:
+            if self.acts_by is not None:
+                return ["its own policy does better than this planner on the true dynamics"]
+            if self.advice is Advice.WEAK:
+                return ["a stronger planner would show what the model costs"]
+            return ["this planner does better on the model than on the true dynamics"]
+        remark = REMARKS.get(Label(self.entry.verdict))
         return [remark] if remark else []
 
     @property
@@ -118,31 +158,37 @@ class JudgedGap:
             return ""
         if self.adjusted is None:
             return f"is not corrected for {self.comparisons} comparisons"
-        holds = "does not hold" if self.may_be_chance else "holds"
+        holds = "holds" if self.adjusted <= ALPHA else "does not hold"
         return f"{holds} after correction for {self.comparisons} comparisons"
 
     @property
     def notes(self) -> list[str]:
         """The remarks and the correction, as sentences of their own."""
         notes = [f"{one[:1].upper()}{one[1:]}." for one in self.remarks]
-        if not self.correction:
-            return notes
-        adjusted = f" (mid-p {self.adjusted:.2g})" if self.may_be_chance else ""
-        return [*notes, f"The difference {self.correction}{adjusted}."]
+        return [*notes, f"The difference {self.correction}."] if self.correction else notes
 
     @property
-    def _oracle_fails(self) -> bool:
-        """Whether the planner fails on the true dynamics, so that nothing is seen of the model."""
-        label, rate = self.entry.verdict, self.entry.oracle_success_rate
-        if label in (Label.INCONCLUSIVE, Label.INCONCLUSIVE_FUTILE):
-            return rate == 0
-        return label == Label.PLANNER_BOTTLENECK or (label in EQUALITIES and rate <= RHO)
+    def _blindness(self) -> str:
+        """Why nothing is seen, with the rates of the oracle and of random actions."""
+        oracle = f"{self.oracle.rate:.2f} of {count_words(self.oracle.episodes, 'episode')}"
+        floor = "" if self.floor is None else f" against {self.floor.rate:.2f} of {self.floor.episodes}"
+        if self.unseen is Unseen.FAILURE:
+            return f"{self.unseen} ({oracle})"
+        if self.unseen is Unseen.FLOOR:
+            return f"{self.unseen} ({oracle}{floor})"
+        return f"{self.unseen} (the oracle {oracle}{floor})"
 
     @property
-    def _failing(self) -> str:
-        entry = self.entry
-        rate = f"{entry.oracle_success_rate:.2f} of {count_words(entry.n_episodes_oracle, 'episode')}"
-        return f"planning succeeds in {rate} even on the true dynamics"
+    def _what_would_show_it(self) -> list[str]:
+        broke = f"{count_words(self.entry.errors, 'episode')} broke"
+        broken = [broke] if self.entry.verdict == Label.INCONCLUSIVE_ERRORS else []
+        criterion = "an easier" if self.oracle.rate <= 0.5 else "a harder"
+        changes = {
+            Unseen.CEILING: "a harder criterion",
+            Unseen.FLOOR: f"more episodes, a stronger planner or {criterion} criterion",
+            Unseen.FAILURE: "a stronger planner or an easier criterion",
+        }
+        return [*broken, *(f"{change} would show it" for why, change in changes.items() if why is self.unseen)]
 
     @property
     def _measured(self) -> str:
@@ -161,34 +207,42 @@ class JudgedGap:
 
     @property
     def _why_unknown(self) -> str:
-        label, wanted = self.entry.verdict, self.verdict.n_that_decides
+        """What keeps the verdict from claiming anything."""
+        entry, label = self.entry, self.entry.verdict
         if label == Label.INCONCLUSIVE_ERRORS:
-            return f"too much depends on {count_words(self.entry.errors, 'episode')} that broke"
+            return f"too much depends on {count_words(entry.errors, 'episode')} that broke"
         if label == Label.INCONCLUSIVE_FUTILE:
             return "the run stopped because more pairs would hardly decide"
-        if label in DIRECTIONS or wanted is None:
-            return ""
+        if label != Label.INCONCLUSIVE:
+            return f"this version does not know the verdict {label}"
+        if entry.gap_ci_low <= 0 <= entry.gap_ci_high:
+            return "the interval holds 0 and is too wide to call the two equal"
+        if self.adjusted is not None and self.adjusted > ALPHA:
+            corrected = f"after correction for {count_words(self.comparisons, 'comparison')}"
+            return f"the difference does not hold {corrected} (Holm p {self.adjusted:.2g})"
+        return self.verdict.reason.partition(";")[0] or "the rule gives no reason"
+
+    @property
+    def _what_would_decide(self) -> list[str]:
+        """The number of episodes that would decide an open verdict, or that none is known."""
+        if self.entry.verdict != Label.INCONCLUSIVE:
+            return []
         unit = "pairs" if self.entry.oracle_only is not None else "episodes per arm"
-        return f"about {wanted} fresh {unit} would decide"
+        wanted = self.verdict.n_that_decides
+        if wanted is not None:
+            return [f"about {wanted} fresh {unit} would decide"]
+        return (
+            ["more pairs may decide"] if self.verdict.rule == ANYTIME else [f"no number of {unit} is known to decide"]
+        )
 
 
-def answer_of_gaps(gaps: Sequence[JudgedGap], shared: str = "") -> str:
-    """One sentence that reconciles all gaps, with their rates; `shared` is where all of them were measured."""
-    if not gaps:
-        return "No gap was measured."
-    if len(gaps) == 1:
-        return gaps[0].sentence
-    by_model: dict[str, list[JudgedGap]] = {}
-    for gap in gaps:
-        by_model.setdefault(gap.name, []).append(gap)
-    if len(by_model) > LISTED:
-        text = f"the {len(by_model)} models {_counted(gaps, 'comparison')}"
-    elif len({gap.advice for gap in gaps}) == 1 and len({len(own) for own in by_model.values()}) == 1:
-        settings = len(gaps) // len(by_model)
-        text = f"{listed_words(list(by_model))} {_clause(gaps, settings, settings, 'setting')}"
-    else:
-        text = "; ".join(f"{model} {_counted(own, 'setting')}" for model, own in by_model.items())
-    return f"{_reconciled(gaps)}: {f'{shared}, ' if shared else ''}{text}."
+def name_with_policy(model: str, acts_by: str | None) -> str:
+    """The model, and that it acts by a policy of its own where it does."""
+    if acts_by is None:
+        return model
+    own = f"policy={acts_by}"  # a name that holds it says it already
+    bare = model.replace(f"[{own}]", "").replace(f",{own}", "").replace(f"{own},", "")
+    return f"{bare} by its own policy ({acts_by})"
 
 
 def place_of(setting: Metadata, acts_by: str | None = None) -> str:
@@ -205,37 +259,10 @@ def success_words(gaps: Sequence[JudgedGap]) -> str:
     return f"success {learned} where the true dynamics give {oracle}"
 
 
-def _reconciled(gaps: Sequence[JudgedGap]) -> str:
-    """The advice of all gaps, where they agree."""
-    found = {gap.advice for gap in gaps}
-    if found == {Advice.YES, Advice.WEAK}:
-        return Advice.YES
-    return found.pop() if len(found) == 1 else MIXED
-
-
-def _counted(gaps: Sequence[JudgedGap], noun: str) -> str:
-    """What may be done in how many settings, the most frequent first, each with its rates."""
-    by_advice: dict[Advice, list[JudgedGap]] = {}
-    for gap in gaps:
-        by_advice.setdefault(gap.advice, []).append(gap)
-    groups = sorted(by_advice.items(), key=lambda one: -len(one[1]))
-    return listed_words([_clause(found, len(found), len(gaps), noun) for _, found in groups])
-
-
-def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str) -> str:
-    """What may be done in `count` of `total` settings, with the rates of these gaps; all have one advice."""
-    phrase, reason = PHRASES[gaps[0].advice]
-    return f"{phrase}{_share(gaps[0].advice, count, total, noun)}{reason} ({success_words(gaps)})"
-
-
-def _share(advice: Advice, count: int, total: int, noun: str) -> str:
-    """In how many of several settings."""
-    if total == 1:
-        return ""
-    if count < total:
-        return f" in {count} of {total} {noun}s"
-    alike = ("either of", "any of") if advice in NEGATIVE else ("both of", "all of")
-    return f" in {alike[total > 2]} {total} {noun}s"
+def _bounds(count: Count) -> tuple[float, float]:
+    """Exact one-sided 95% bounds of a rate."""
+    low, high = clopper_pearson(count.successes, count.episodes, confidence=0.90)
+    return float(low), float(high)
 
 
 def _range(values: Sequence[float]) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from wmel.contract.cell import label_text
-from wmel.reports.document import Section, Table, TableCell, TableColumn
+from wmel.reports.document import NOT_APPLICABLE, Section, Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CoverageEntry, EstimateEntry, ScorecardEntry
 from wmel.reports.words import bounds, number, short
 from wmel.stats.estimate import Estimate
+
+COMPUTE = "average_compute_per_decision"
 
 
 def undefined(reason: str) -> TableCell:
@@ -16,8 +18,11 @@ def undefined(reason: str) -> TableCell:
 
 
 def metric_cell(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
-    """The value of a metric."""
-    return _worded(_metric(card, metric), number, digits)
+    """The value of a metric; a policy that plans nothing has no compute."""
+    estimate = _metric(card, metric)
+    if metric == COMPUTE and estimate.value is None:
+        return NOT_APPLICABLE
+    return _worded(estimate, number, digits)
 
 
 def metric_bounds(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
@@ -63,9 +68,26 @@ def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: i
     return TableCell(text, value=estimate.value)
 
 
+def scorecard_table(caption: str, estimates: Mapping[str, Estimate]) -> Table:
+    """One row per metric; an undefined one has its reason."""
+    rows = tuple(
+        (
+            TableCell(name),
+            TableCell(number(one), value=one.value),
+            NOT_APPLICABLE if one.low is None else TableCell(bounds(one)),
+            TableCell(str(one.n), value=one.n),
+            TableCell(one.method if one.is_defined else one.reason),
+        )
+        for name, one in estimates.items()
+    )
+    titles = ("value", "95% interval", "n")
+    columns = (TableColumn("metric", False), *map(TableColumn, titles), TableColumn("note", False))
+    return Table(caption, columns, rows)
+
+
 COSTS = {
     "steps": ("average_steps_to_success", 1),
-    "compute/decision": ("average_compute_per_decision", 1),
+    "compute/decision": (COMPUTE, 1),
     "latency_ms": ("average_planning_latency_ms", 2),
     "return": ("average_return", 1),
     "pre-solved": ("pre_solved_rate", 3),

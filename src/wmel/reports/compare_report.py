@@ -8,7 +8,7 @@ from wmel.reports.document import Document, Points, Section, Table, TableCell, T
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, count_words, listed_words, stamp_words
+from wmel.reports.words import bounds, count_words, stamp_words
 
 FEW = 5  # seeds that are listed
 
@@ -72,17 +72,22 @@ NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "p", 
 
 
 def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Document:
-    """A table, then a line for each task and for what could not be compared; `notes` are added to the lines."""
+    """A table, then what it does not hold of single tasks, and what could not be compared.
+
+    `notes` are added to the lines.
+    """
     columns = (TableColumn("task", False), *map(TableColumn, NUMBERS))
     table = Table("Success of A and B", columns, tuple(map(_row, record.tasks))).without_empty_columns
-    tasks = [line for one in record.tasks for line in _task_lines(one)]
+    alike = {_compared_words(one) for one in record.tasks}
+    tasks = [line for one in record.tasks for line in _task_lines(one, is_alike=len(alike) == 1)]
     left = [f"{task}: not compared: {reason}" for task, reason in record.refused.items()]
     for side, names in {"A": record.only_in_a, "B": record.only_in_b}.items():
         left += [f"only in {side}: {', '.join(names)}"] if names else []
     shared = [Text(f"A: {record.run_a}", True), Text(f"B: {record.run_b}", True)]
+    shared += [Text(f"Compared: {words}.", True) for words in alike if len(alike) == 1]
     sections = [
         Section("Success", [table]),
-        Section("Task by task", [Points.of([*tasks, *notes])]),
+        Section("Single tasks", [Points.of([*tasks, *notes])]),
         Section("Not compared", [Points.of([*left, *record.notes])]),
     ]
     return Document("Comparison of two results", compare_answer(record), shared, sections, stamp_words(record))
@@ -94,16 +99,25 @@ def compare_answer(record: ComparisonRecord) -> str:
     counts = [f"{len(names)} {where}" for where, names in alone.items() if names]
     left = f"; not compared: {', '.join(counts)}" if counts else ""
     if len(record.tasks) == 1:
-        return f"{record.tasks[0].task}: {_in_words(record.tasks[0])}{left}."
+        words = _in_words(record.tasks[0])
+        return f"{record.tasks[0].task}: {words}{left} (A: {record.run_a}; B: {record.run_b})."
     found: dict[str, list[str]] = {name: [] for name in OUTCOMES}
     for one in record.tasks:
         found[_outcome(one)].append(one.task)
     shown = ", ".join(
-        f"{len(tasks)} {name}{f' ({listed_words(tasks, LISTED)})' if tasks else ''}"
+        f"{len(tasks)} {name}{f' ({_listed_tasks(tasks)})' if tasks else ''}"
         for name, tasks in found.items()
         if tasks or name != UNJUDGED
     )
-    return f"Success of B against A over {len(record.tasks)} tasks: {shown}{left}."
+    sides = f"B ({record.run_b}) against A ({record.run_a})"
+    return f"Success of {sides} over {count_words(len(record.tasks), 'task')}: {shown}{left}."
+
+
+def _listed_tasks(tasks: Sequence[str]) -> str:
+    """Their names, which hold commas; the last of many are counted."""
+    if len(tasks) <= LISTED:
+        return "; ".join(tasks)
+    return "; ".join([*tasks[: LISTED - 1], f"{len(tasks) - LISTED + 1} more"])
 
 
 def _outcome(one: DeltaEntry) -> str:
@@ -136,30 +150,45 @@ def _row(one: DeltaEntry) -> tuple[TableCell, ...]:
     )
 
 
-def _task_lines(one: DeltaEntry) -> Iterator[str]:
-    compared = "; ".join(one.compared) or "policy, settings and versions are the same"
-    yield f"{one.task}: {_in_words(one)}; compared: {compared}"
+def _task_lines(one: DeltaEntry, *, is_alike: bool) -> Iterator[str]:
+    """What the table does not hold; what was compared, where tasks differ in that."""
+    extra = [*_return_words(one), *_error_words(one), *([] if is_alike else [f"compared: {_compared_words(one)}"])]
+    if extra:
+        yield f"{one.task}: {'; '.join(extra)}"
     for side, unmatched in {"A": one.unmatched_a, "B": one.unmatched_b}.items():
         if unmatched.episodes:
             yield f"{one.task}: only in {side}, left out: {_listed(unmatched)}"
 
 
-def _in_words(one: DeltaEntry) -> str:
+def _compared_words(one: DeltaEntry) -> str:
+    """In what the sides differ."""
+    return "; ".join(one.compared) or "policy, settings and versions are the same"
+
+
+def _return_words(one: DeltaEntry) -> list[str]:
     back = one.return_delta
+    if back.value is None:
+        return []
+    return [f"return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})"]
+
+
+def _error_words(one: DeltaEntry) -> list[str]:
+    if not one.errors_a and not one.errors_b:
+        return []
+    return [f"{count_words(one.errors_a, 'episode')} of A and {one.errors_b} of B broke and count as failures"]
+
+
+def _in_words(one: DeltaEntry) -> str:
     rates = f"{count_words(one.pairs, 'pair')} (A {one.success_rate_a or 0:.3f}, B {one.success_rate_b or 0:.3f})"
-    words = {
+    found = {
         LOWER: f"B succeeds less often than A on {rates}",
         HIGHER: f"B succeeds more often than A on {rates}",
         SAME: f"no difference of success is shown on {rates}",
         UNJUDGED: f"success is not compared: {one.success_delta.reason}",
     }[_outcome(one)]
-    if back.value is not None:
-        words += f"; return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})"
-    if one.errors_a or one.errors_b:
-        words += f"; {one.errors_a} episodes of A and {one.errors_b} of B broke and count as failures"
-    return words
+    return "; ".join([found, *_return_words(one), *_error_words(one)])
 
 
 def _listed(unmatched: UnmatchedEntry) -> str:
     more = ", ..." if unmatched.episodes > len(unmatched.first_seeds) else ""
-    return f"{unmatched.episodes} episodes (seeds {', '.join(map(str, unmatched.first_seeds))}{more})"
+    return f"{count_words(unmatched.episodes, 'episode')} (seeds {', '.join(map(str, unmatched.first_seeds))}{more})"

@@ -44,8 +44,14 @@ def cpg_record(
         cpgs={name: cpg_entry(arms, name) for name in arms.learned},
         models=dict(models or {}),
         looked=dict(arms.looked),
+        trained=trained_arms(arms.learned),
         paper_first=paper_first,
     )
+
+
+def trained_arms(runs: Mapping[str, Run]) -> list[str]:
+    """The arms whose model has learned weights."""
+    return [name for name, run in runs.items() if run.policy_settings.get("weights") is not None]
 
 
 def cpg_entry(arms: Arms, model: str) -> CPGEntry:

@@ -20,6 +20,9 @@ class TableCell(NamedTuple):
     short: str | None = None
 
 
+NOT_APPLICABLE = TableCell("-")  # where there is nothing to measure: no reason is due
+
+
 class TableColumn(NamedTuple):
     """A heading; `is_detail` leaves the column out in a terminal."""
 
@@ -50,14 +53,14 @@ class Table:
 
     @property
     def without_empty_columns(self) -> "Table":
-        """The table without columns that are n/a in every row for the same reason: nothing was requested."""
+        """The table without columns that apply to no row, or are n/a in all for one reason: nothing was requested."""
         kept = [place for place in range(len(self.columns)) if not self._is_empty(place)]
         columns = tuple(self.columns[place] for place in kept)
         return Table(self.caption, columns, tuple(tuple(row[place] for place in kept) for row in self.rows), self.names)
 
     def _is_empty(self, place: int) -> bool:
-        reasons = {row[place].reason for row in self.rows}
-        return place >= self.names and len(reasons) == 1 and "" not in reasons
+        reasons = {row[place].reason for row in self.rows if row[place] != NOT_APPLICABLE}
+        return place >= self.names and len(reasons) < 2 and "" not in reasons
 
     def _where(self, columns: Mapping[str, Sequence[str]]) -> str:
         """The rows by name where they are few."""

@@ -45,6 +45,7 @@ class ComparisonEntry(Entry):
     setting: RunMetadata  # of the oracle's arm, or the first; the others differ in model or policy alone
     scorecards: dict[str, ScorecardEntry]  # by arm
     gaps: dict[str, ComparedEntry]  # by model
+    trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
     coverage: dict[str, CoverageEntry] = Field(default_factory=dict)  # by arm, where an axis is to be covered
 
 
@@ -79,7 +80,7 @@ class StudyRecord(Envelope):
     about: str
     cells: Count
     episodes: Count  # stored
-    paper_first: bool = False  # the paper's rule is shown before the strict one
+    paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
     rescored: str | None  # the criterion of success put in place of the study's own
     comparisons: list[ComparisonEntry]
     uncompared: list[ComparisonEntry] = Field(default_factory=list)  # arms that no oracle was run beside

@@ -15,7 +15,7 @@ from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import listed_words, short, stamp_words
+from wmel.reports.words import listed_words, part_words, short, stamp_words
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import cluster_bootstrap
 
@@ -67,6 +67,7 @@ def _difference(a: EsnrEntry, b: EsnrEntry, episodes: np.ndarray) -> Estimate:
 
 
 FEW_SAMPLES = 32
+DOMINANT = 0.25  # share of the mean ESNR by one state
 LISTED = 4  # more readings than this are counted, not named
 MUCH = 0.01  # shares below this are not worth a sentence
 NAMES = {
@@ -102,17 +103,48 @@ def esnr_answer(record: EsnrRecord) -> str:
     measured = [one for one in rows if one.esnr_per_rollout.low is not None]
     shown = [one for one in measured if (one.esnr_per_rollout.low or 0) > 0]
     if not measured:
-        return "Whether gradients carry any signal is unknown: no reading has an interval."
+        return "Cannot tell whether gradients carry any signal: no reading has an interval; more episodes give one."
     if not shown:
         return "No estimator is shown to carry any signal through these models: no interval lies above 0."
-    best = max(shown, key=lambda one: one.esnr_per_rollout.value or 0)
-    others = [one for one in measured if one is not best]
+    doubted = {f"{one.method} through {one.model}": _doubt(one) for one in shown if _doubt(one)}
+    trusted = [one for one in shown if not _doubt(one)]
+    if not trusted:
+        reasons = "; ".join(f"{name}: {doubt}" for name, doubt in list(doubted.items())[:LISTED])
+        return f"Cannot tell which gradients carry a signal: {reasons}; {_remedies(shown)} would show it."
+    best = max(trusted, key=lambda one: one.esnr_per_rollout.value or 0)
+    others = [one for one in measured if one is not best and not _doubt(one)]
     close = [f"{one.method} through {one.model}" for one in others if _overlaps(one, best)]
-    rank = "the most signal" if others and not close else "a signal"
+    rank = "the most signal" if others and not close and not doubted else "a signal"
     found = f"{rank} (ESNR {with_interval(best.esnr_per_rollout).text} per imagined rollout)"
     equals = f", not told apart from {listed_words(close, LISTED)}" if close else ""
     points = next(iter(_direction_words(best)), "whether its gradients point the right way was not measured")
-    return f"{best.method} through {best.model} carries {found}{equals}; {points}."
+    unranked = f"; not ranked: {listed_words([f'{k} ({v})' for k, v in doubted.items()], LISTED)}" if doubted else ""
+    return f"{best.method} through {best.model} carries {found}{equals}; {points}{unranked}."
+
+
+def _doubt(one: EsnrEntry) -> str:
+    """Why a mean ESNR cannot be relied on; nothing where it can."""
+    if _has_few_samples(one):
+        return f"{one.settings['samples']} gradients a state are too few"
+    if _is_dominated(one):
+        return f"one state makes up {one.dominance:.0%} of its mean, the median is {short(one.median)}"
+    return ""
+
+
+def _remedies(rows: Sequence[EsnrEntry]) -> str:
+    few = [f"{FEW_SAMPLES} samples"] if any(map(_has_few_samples, rows)) else []
+    return listed_words([*few, *(["more states"] if any(map(_is_dominated, rows)) else [])])
+
+
+def _has_few_samples(one: EsnrEntry) -> bool:
+    """Whether the bias of skewed gradients cannot be corrected."""
+    return one.method == "zog" and int(one.settings["samples"]) < FEW_SAMPLES
+
+
+def _is_dominated(one: EsnrEntry) -> bool:
+    """Whether one of several states makes up much of the mean."""
+    is_large = one.dominance is not None and one.dominance > DOMINANT
+    return is_large and len(one.per_state) > 4 and (one.esnr.low or 0) > 0
 
 
 def _overlaps(one: EsnrEntry, best: EsnrEntry) -> bool:
@@ -160,7 +192,7 @@ def describe_readings(record: EsnrRecord) -> str:
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
     steps = settings.get("plan_horizon", settings.get("horizon"))  # its name until schema 2.1
     drawn = f"{settings['samples']} gradients each over {steps} steps{spread}"
-    return f"{record.source}; objective {record.objective}; {drawn}"
+    return f"{record.source}; objective {part_words(record.objective)}; {drawn}"
 
 
 def _of_model(record: EsnrRecord, model: str) -> list[str]:
@@ -182,7 +214,7 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
         return f"signal per imagined rollout without intervals, too few episodes: {numbers}"
     shown = [one for one in ranked if (one.esnr_per_rollout.low or 0) > 0]
     if not shown:
-        return f"no estimator is shown to have any signal: every interval holds 0 ({numbers} per rollout)"
+        return f"no estimator is shown to have any signal: no interval lies above 0 ({numbers} per rollout)"
     if len(ranked) == 1:
         return f"only {ranked[0].method} has a ratio ({numbers} per rollout)"
     first, *others = ranked
@@ -215,9 +247,9 @@ def _warnings(one: EsnrEntry) -> list[str]:
     told = []
     if one.esnr.value is None:
         told.append(f"no ESNR: {one.esnr.reason}")
-    if one.method == "zog" and int(one.settings["samples"]) < FEW_SAMPLES:
+    if _has_few_samples(one):
         told.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
-    if one.dominance is not None and one.dominance > 0.25 and len(one.per_state) > 4 and (one.esnr.low or 0) > 0:
+    if _is_dominated(one):
         told.append(
             f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({short(one.median)}) or the "
             f"pooled ratio ({short(one.pooled.value)})"
@@ -284,9 +316,14 @@ def _row(one: EsnrEntry) -> tuple[TableCell, ...]:
         undefined("no truth to compare with") if aligned is None else with_interval(aligned.cosine),
         TableCell("n/a" if aligned is None or aligned.against_share is None else f"{aligned.against_share:.0%}"),
         TableCell(f"{one.dead_share:.0%}"),
-        TableCell(f"{one.model_steps:,}", value=one.model_steps, short=f"{one.model_steps / 1e6:.2f}M"),
+        TableCell(f"{one.model_steps:,}", value=one.model_steps, short=_steps_words(one.model_steps)),
         TableCell(f"{one.seconds:.2f}"),
     )
+
+
+def _steps_words(count: int) -> str:
+    """Many in millions."""
+    return f"{count:,}" if count < 100_000 else f"{count / 1e6:.2f}M"
 
 
 def _name(one: EsnrEntry) -> str:

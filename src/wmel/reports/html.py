@@ -44,6 +44,7 @@ p, ul { max-width: 62rem; }
 .scroll { overflow-x: auto; margin: .75rem 0; border: 1px solid var(--line); border-radius: .4rem; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .55rem .7rem; color: var(--quiet); caption-side: top; }
+caption span { display: block; max-width: calc(100vw - 4.5rem); }
 th, td { padding: .4rem .7rem; text-align: left; border-top: 1px solid var(--line); vertical-align: top;
   overflow-wrap: normal; }
 thead th { background: var(--raised); font-weight: 600; white-space: nowrap; }
@@ -55,12 +56,41 @@ a { color: var(--link); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .figure { width: 100%; overflow-x: auto; margin-bottom: 2rem; }
 .js-plotly-plot svg text:not(.hoverlayer *) { fill: var(--ink) !important; }
+@media (max-width: 600px) {
+  table { font-size: .72rem; }
+  th, td { padding: .3rem .25rem; }
+  tbody th { overflow-wrap: anywhere; min-width: 3.6rem; }
+  tbody th:first-child { min-width: 5.2rem; }
+  .number, thead th { white-space: normal; }
+}
 @media print { details::details-content { content-visibility: visible; } }
 """
 
 DRAW = """
+const wrap = (text, most) => {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1];
+    if (line && line.length + word.length >= most) lines.push(word);
+    else lines[lines.length - 1] = line ? line + " " + word : word;
+  }
+  return lines.join("<br>");
+};
+const narrow = (layout) => {
+  for (const name of Object.keys(layout).filter((one) => /^[xy]axis/.test(one))) {
+    const axis = layout[name];
+    if (axis.title?.text) axis.title.text = wrap(axis.title.text, 24);
+    if (axis.ticktext) {
+      axis.ticktext = axis.ticktext.map((one) => wrap(one, 20));
+      const rows = axis.ticktext.map((one) => one.split("<br>").length - 1);
+      if (name.startsWith("y")) layout.height += 14 * Math.max(...rows) * rows.length;
+    }
+  }
+  if (layout.title?.text) layout.title.text = wrap(layout.title.text, 36);
+};
 for (const block of document.querySelectorAll("script[data-figure]")) {
   const figure = JSON.parse(block.textContent);
+  if (window.innerWidth < 600) narrow(figure.layout);
   Plotly.newPlot(block.dataset.figure, figure.data, figure.layout,
     { displayModeBar: false, displaylogo: false, responsive: true });
 }
@@ -146,8 +176,8 @@ def _table(table: Table) -> str:
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = escape(table.caption)
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
+        f"<caption><span>{caption}</span></caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
     )
 
 

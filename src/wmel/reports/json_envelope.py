@@ -284,4 +284,5 @@ class CPGRecord(Envelope):
     cpgs: dict[str, CPGEntry]  # by the name of the model
     models: dict[str, str | None] = {}  # name -> checkpoint or package.module:object; null: it was a live object
     looked: dict[str, Positive] = {}  # by model, pairs at the last verdict before pairs were added
-    paper_first: bool = False  # the interval and rule of the CPG paper are shown first
+    trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
+    paper_first: bool = False  # the verdicts by the rule of the CPG paper are added

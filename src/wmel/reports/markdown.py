@@ -1,11 +1,24 @@
 """A report as Markdown; nothing in a document is markup. Also paste-ready tables of a scorecard and a horizon sweep."""
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Table, Text
+from wmel.reports.cells import scorecard_table
+from wmel.reports.document import (
+    Block,
+    Document,
+    Figure,
+    ListItem,
+    Points,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+)
 from wmel.reports.words import bounds, horizon_note, number
 
 SPECIAL = (
@@ -30,44 +43,31 @@ def plain(text: str) -> str:
 
 
 def to_markdown_scorecard(card: Scorecard) -> str:
-    """One line per metric; an undefined one has its reason."""
-    lines = [
-        f"### Scorecard: `{card.policy_name}`",
-        "",
-        f"{card.episodes} episodes.",
-        "",
-        "| metric | value | 95% interval | n | note |",
-        "| :--- | ---: | :--- | ---: | :--- |",
-    ]
-    for name, estimate in card.estimates.items():
-        note = estimate.method if estimate.is_defined else estimate.reason
-        lines.append(f"| {name} | {number(estimate)} | {bounds(estimate)} | {estimate.n} | {note} |")
-    return "\n".join(lines) + "\n"
+    """Deprecated: `Result.to_markdown()` writes a whole report. One line per metric."""
+    _warn_deprecated("to_markdown_scorecard")
+    table = scorecard_table("", card.estimates)
+    return "\n\n".join([f"### Scorecard: `{card.policy_name}`", f"{card.episodes} episodes.", *_lines(table)]) + "\n"
 
 
 def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
-    """One line per planning horizon, with the columns of the wmel 0.18 repository, and H* below."""
-    lines = [
-        f"### Horizon sweep: `{sweep.policy_name}`",
-        "",
-        "| plan_horizon | success_rate | success_95ci | avg_steps | latency_ms_per_call | latency_95ci "
-        "| compute_per_decision |",
-        "| ---: | ---: | :--- | ---: | ---: | :--- | ---: |",
-    ]
+    """Deprecated: `Result.to_markdown()` writes a whole report. One line per planning horizon, and H* below."""
+    _warn_deprecated("to_markdown_horizon_sweep")
+    titles = ("success_rate", "success_95ci", "avg_steps", "latency_ms_per_call", "latency_95ci")
+    columns = tuple(TableColumn(title) for title in ("plan_horizon", *titles, "compute_per_decision"))
+    rows = []
     for horizon, card in zip(sweep.plan_horizons, sweep.scorecards, strict=True):
         success, latency = card["success_rate"], card["average_planning_latency_ms"]
-        cells = [
-            str(horizon),
-            number(success),
-            bounds(success),
-            number(card["average_steps_to_success"], digits=1),
-            number(latency),
-            bounds(latency),
-            number(card["average_compute_per_decision"]),
-        ]
-        lines.append(_line(cells))
-    lines += ["", f"Effective horizon H* = {number(sweep.effective_horizon, digits=0)} ({horizon_note(sweep)})."]
-    return "\n".join(lines) + "\n"
+        steps, compute = card["average_steps_to_success"], card["average_compute_per_decision"]
+        texts = (number(success), bounds(success), number(steps, 1), number(latency), bounds(latency), number(compute))
+        rows.append(tuple(TableCell(text) for text in (str(horizon), *texts)))
+    enough = f"Effective horizon H* = {number(sweep.effective_horizon, digits=0)} ({horizon_note(sweep)})."
+    blocks = [f"### Horizon sweep: `{sweep.policy_name}`", *_lines(Table("", columns, tuple(rows))), enough]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _warn_deprecated(name: str) -> None:
+    words = f"wmel.{name} goes in the next release: Result.to_markdown() writes the report"
+    warnings.warn(words, DeprecationWarning, stacklevel=3)
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
@@ -98,11 +98,16 @@ def _table(table: Table) -> Iterator[str]:
     if not table.rows:
         return
     yield plain(table.caption)
+    yield from _lines(table)
+    if table.notes:
+        yield "\n".join(f"- {plain(note)}" for note in table.notes)
+
+
+def _lines(table: Table) -> Iterator[str]:
+    """The table alone."""
     heads = [_line([plain(column.title) for column in table.columns])]
     heads.append(_line(["---:" if column.is_number else ":---" for column in table.columns]))
     yield "\n".join(heads + [_line([plain(cell.text) for cell in row]) for row in table.rows])
-    if table.notes:
-        yield "\n".join(f"- {plain(note)}" for note in table.notes)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -6,14 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from wmel.diagnostics.esnr.over_training import CurveShape, Levels, TrainingCurve, left_biased_region, u_shape
+from wmel.diagnostics.esnr.over_training import (
+    CurveShape,
+    Levels,
+    TrainingCurve,
+    left_biased_region,
+    u_shape,
+    updates_words,
+)
 from wmel.reports import esnr_report
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrEntry
 from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead, over_training_record
-from wmel.reports.words import count_words, short, stamp_words
+from wmel.reports.words import count_words, listed_words, short, stamp_words
 
 LEGEND = (
     "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "
@@ -106,14 +113,24 @@ def training_sentences(trainings: Sequence[TrainingReadings]) -> list[str]:
 
 def answer_words(trainings: Sequence[TrainingReadings]) -> str:
     """Whether ESNR falls before it rises, in a sentence."""
-    counts = []
-    for method in trainings[0].methods:
-        shapes = [u_shape(one.curve(method)).shape for one in trainings]
-        few = shapes.count(CurveShape.TOO_FEW)
-        unknown = f" ({few} with too few checkpoints to tell)" if few else ""
-        counts.append(f"{shapes.count(CurveShape.U)} of {count_words(len(shapes), 'run')} by {method}{unknown}")
-    environment = next(iter(trainings[0].records.values())).environment
-    return f"ESNR falls and rises again over training in {environment} in {', '.join(counts)}."
+    shapes = {method: [u_shape(one.curve(method)).shape for one in trainings] for method in trainings[0].methods}
+    everything = [shape for found in shapes.values() for shape in found]
+    shown, few = (everything.count(shape) for shape in (CurveShape.U, CurveShape.TOO_FEW))
+    runs, methods = count_words(len(trainings), "run"), listed_words(list(shapes))
+    rises = f"ESNR fall and rise again over training in {next(iter(trainings[0].records.values())).environment}"
+    left = f"; {few} of {count_words(len(everything), 'curve')} with too few checkpoints to tell" if few else ""
+    if few == len(everything):
+        return f"Cannot tell whether {runs} {_shows(len(trainings))} {rises}: too few checkpoints have an ESNR."
+    if not shown:
+        return f"No: none of {runs} shows {rises} (by {methods}{left})."
+    if shown == len(everything):
+        return f"Yes: {runs} {_shows(len(trainings))} {rises} (by {methods})."
+    counts = [f"{found.count(CurveShape.U)} of {runs} by {method}" for method, found in shapes.items()]
+    return f"In part: {', '.join(counts)} show {rises}{left}."
+
+
+def _shows(count: int) -> str:
+    return "shows" if count == 1 else "show"
 
 
 def describe_trainings(trainings: Sequence[TrainingReadings]) -> str:
@@ -124,15 +141,16 @@ def describe_trainings(trainings: Sequence[TrainingReadings]) -> str:
 
 def _verdict(curve: TrainingCurve) -> str:
     found, left = u_shape(curve), left_biased_region(curve)
-    rule = "the online rule never fires" if left is None else f"the online rule fires at {left} updates"
+    rule = "the online rule never fires" if left is None else f"the online rule fires after {updates_words(left)}"
     if found.shape is not CurveShape.U:
         return f"{found.shape.value}: {'; '.join(found.reasons)}; {rule}"
-    assert found.fall is not None and found.rise is not None
+    assert found.fall is not None and found.rise is not None and found.minimum is not None
+    after = updates_words(found.minimum)
     if found.lowest == 0:
-        moved = f"falls to 0 at {found.minimum} updates and rises again"
+        moved = f"falls to 0 after {after} and rises again"
     else:
         fall, rise = (f"{np.exp(change):.3g}-fold" for change in (found.fall, found.rise))
-        moved = f"falls {fall} to {short(found.lowest)} at {found.minimum} updates and rises {rise} to the last"
+        moved = f"falls {fall} to {short(found.lowest)} after {after} and rises {rise} to the last"
     return f"{found.shape.value}: ESNR {moved}; {rule}"
 
 

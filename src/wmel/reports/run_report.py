@@ -6,39 +6,37 @@ from typing import Any
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
 from wmel.contract.cell import label_text
-from wmel.reports.cells import coverage_section, metric_bounds, metric_cell
-from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, Text, draw_figure
+from wmel.reports.cells import coverage_section, metric_bounds, metric_cell, scorecard_table
+from wmel.reports.document import (
+    Document,
+    Figure,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    draw_figure,
+)
 from wmel.reports.json_envelope import RunRecord, SweepPointEntry, SweepRecord
-from wmel.reports.words import bounds, count_words, describe_setting, horizon_note, listed_words, number, stamp_words
+from wmel.reports.words import count_words, describe_setting, horizon_note, listed_words, number, stamp_words
 
-NEEDS_REWARDS = ("average_return",)
-NEEDS_PERTURBATION = ("perturbation_recovery_rate", "perturbation_recovery_ratio")
+ANSWERS = {  # metric -> the setting by which it is requested
+    "success_rate": "success",
+    "average_steps_to_success": "success",
+    "pre_solved_rate": "success",
+    "perturbation_recovery_rate": "perturbation",
+    "perturbation_recovery_ratio": "perturbation",
+}
 
 
 def run_document(record: RunRecord, card: Scorecard) -> Document:
-    """One line per metric; those of rewards and perturbations are left out where there are none."""
+    """One line per metric; one that is undefined is left out where nothing requested it."""
     metadata = record.metadata
-    unrequested = (*NEEDS_REWARDS, *(NEEDS_PERTURBATION if metadata.perturbation is None else ()))
-    shown = {
-        name: one
-        for name, one in card.estimates.items()
-        if one.is_defined or name not in unrequested or name in metadata.metrics
-    }
-    rows = tuple(
-        (
-            TableCell(name),
-            TableCell(number(one), value=one.value),
-            TableCell(bounds(one)),
-            TableCell(str(one.n), value=one.n),
-            TableCell(one.method if one.is_defined else one.reason),
-        )
-        for name, one in shown.items()
-    )
-    titles = ("value", "95% interval", "n")
-    columns = (TableColumn("metric", False), *map(TableColumn, titles), TableColumn("note", False))
+    requested = [*metadata.metrics, *(name for name, by in ANSWERS.items() if getattr(metadata, by) is not None)]
+    shown = {name: one for name, one in card.estimates.items() if one.is_defined or name in requested}
     setting = describe_setting(metadata, f"{metadata.episodes} of at most {metadata.horizon} steps")
     sections = [
-        Section("Scorecard", [Table(f"Scorecard of {metadata.policy}", columns, rows)]),
+        Section("Scorecard", [scorecard_table(f"Scorecard of {metadata.policy}", shown)]),
         Section("Outcomes", [Figure("outcomes", "Every episode", partial(draw_figure, "figures:outcomes", record))]),
         coverage_section({metadata.policy: record.coverage}),
     ]
@@ -57,9 +55,14 @@ def run_answer(record: RunRecord) -> str:
         rate = f"{success.value:.3f} [{success.low:.3f}, {success.high:.3f}]"
         return f"{what} succeeds in {rate} of {episodes}{f'{broke}, which is no success' if errors else ''}."
     if back.value is not None:
-        unjudged = "no criterion of success was given"
-        return f"{what} returns {back.value:.1f} on average over {count_words(back.n, 'episode')}; {unjudged}{broke}."
+        mean = f"{_return_words(back.value)} on average over {count_words(back.n, 'episode')}"
+        return f"{what} returns {mean}; no criterion of success was given{broke}."
     return f"{what} ran {episodes}; success: {success.reason}{broke}."
+
+
+def _return_words(value: float) -> str:
+    """One digit, or three of a small number."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 LISTED = 4  # more points than this are counted, not named
@@ -130,8 +133,8 @@ def _enough_words(record: SweepRecord) -> str:
     if enough.value is None or _sweeps_metrics_alone(record):
         return ""
     is_open = enough.low is not None and enough.high is not None and enough.low < enough.high
-    others = f" ({enough.low:.0f} to {enough.high:.0f} cannot be ruled out)" if is_open else ""
-    rule = f"no longer one adds more than {record.metadata.epsilon:g}"
+    others = f", between {enough.low:.0f} and {enough.high:.0f} at 95% confidence" if is_open else ""
+    rule = f"longer plans succeed in at most {record.metadata.epsilon:g} more of the episodes"
     return f"; a plan horizon of {enough.value:.0f} is enough{others}: {rule}"
 
 

@@ -1,16 +1,18 @@
 """The gaps of a study, one after the other, and the answer of the study in one sentence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wmel.contract.cell import label_text
-from wmel.reports.answers import JudgedGap, answer_of_gaps, place_of
-from wmel.reports.entries import estimate_from
-from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import EstimateEntry, VerdictEntry
+from wmel.contract.cell import FLOOR, label_text
+from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
+from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
+from wmel.reports.json_envelope import VerdictEntry
+from wmel.reports.old_parts import part_data
+from wmel.reports.reading_answers import defined_estimates, diagnostic_names, reading_answers, reading_intervals
+from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
-from wmel.reports.words import count_words, listed_words, part_name, setting_facts
+from wmel.reports.words import bounds, listed_words, number, part_name, setting_facts
 from wmel.stats.estimate import Estimate
 
 BARE = ("environment", "planner")  # facts that need no key
@@ -33,8 +35,8 @@ class StudyGap:
 
     @property
     def title(self) -> str:
-        """The model, and that it acts by itself where it does: the gap is then of model and planner together."""
-        return self.model if self.acts_by is None else f"{self.model} (model and planner: {self.acts_by})"
+        """The model, and its own policy where it acts by that: the gap is then of model and planner together."""
+        return name_with_policy(self.model, self.acts_by)
 
     @property
     def place(self) -> str:
@@ -44,14 +46,22 @@ class StudyGap:
     @property
     def name(self) -> str:
         """The model, and what tells its setting from the others."""
-        return f"{self.model} {self.differs}" if self.differs else self.model
+        return f"{self.title} {self.differs}" if self.differs else self.title
 
     @property
     def judged(self) -> JudgedGap:
         """The gap with all that its sentence needs."""
         where = place_of(self.comparison.setting, self.acts_by)
         named = f"{where} ({self.differs})" if self.differs else where
-        return JudgedGap(self.model, named, self.entry, self.adjusted, self.comparisons, self.acts_by)
+        return JudgedGap(
+            self.model,
+            named,
+            self.entry,
+            self.adjusted,
+            self.comparisons,
+            self.acts_by,
+            _floor(self.comparison),
+        )
 
     @property
     def adjusted(self) -> float | None:
@@ -68,6 +78,14 @@ class StudyGap:
     def is_open(self) -> bool:
         """Whether the verdict claims nothing."""
         return self.entry.verdict.startswith("INCONCLUSIVE")
+
+
+def _floor(comparison: ComparisonEntry) -> Count | None:
+    """The successes of random actions; None where they were not run or not judged."""
+    card = comparison.scorecards.get(FLOOR)
+    if card is None or card.success_rate is None:
+        return None
+    return Count(round(card.success_rate * card.episodes), card.episodes)
 
 
 def study_gaps(record: StudyRecord) -> list[StudyGap]:
@@ -146,14 +164,12 @@ def _facts(comparison: ComparisonEntry) -> dict[str, str]:
 
 
 def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:
-    return {} if isinstance(part, str) else {name: value for name, value in part.items() if name != "name"}
+    return {name: value for name, value in part_data(part).items() if name != "name"}
 
 
 def _worded(name: str, value: str) -> str:
     return value if name in BARE else f"{name}={value}"
 
-
-LISTED = 4  # more arms than this are counted, not named
 
 MEASURES = {"success_rate": "success", "average_return": "return"}  # the first that some arm has is shown
 
@@ -163,9 +179,9 @@ def study_answer(record: StudyRecord) -> str:
     gaps = study_gaps(record)
     if gaps:
         answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
-        paper = [f"{gap.name} {gap.entry.verdict_paper}" for gap in gaps if gap.entry.verdict_paper is not None]
-        return f"By the paper's rule: {', '.join(paper)}. {answer}" if record.paper_first and paper else answer
-    found = [_reached(one) for one in _arms(record)[:1]] + [_read(record, one) for one in _diagnostics(record)]
+        paper = {gap.name: gap.entry.verdict_paper for gap in gaps if gap.entry.verdict_paper is not None}
+        return " ".join([answer, paper_sentence(paper)]) if record.paper_first and paper else answer
+    found = [_reached(one) for one in _arms(record)[:1]] + reading_answers(record)
     return " ".join(found) or answer_of_gaps([])
 
 
@@ -182,7 +198,7 @@ def study_intervals(record: StudyRecord) -> Intervals | None:
     """Of the arms where episodes were run, else of the first diagnostic; None where there is nothing to draw."""
     if study_gaps(record):
         return None
-    found = [*_arms(record), *(_readings(record, one) for one in _diagnostics(record))]
+    found = [*_arms(record), *(reading_intervals(record, one) for one in diagnostic_names(record))]
     return next((one for one in found if one.rows), None)
 
 
@@ -192,61 +208,29 @@ def _arms(record: StudyRecord) -> list[Intervals]:
     found = []
     for metric, word in MEASURES.items():
         cards = {f"{place} {arm}": card for place, one in settings for arm, card in one.scorecards.items()}
-        rows = _defined({name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates})
+        rows = defined_estimates(
+            {name: card.estimates[metric] for name, card in cards.items() if metric in card.estimates}
+        )
         found += [Intervals(rows, f"{word}, with 95% interval")] if rows else []
     return found
 
 
-def _diagnostics(record: StudyRecord) -> list[str]:
-    return list(dict.fromkeys(one.diagnostic["name"] for one in record.readings))
-
-
-def _readings(record: StudyRecord, diagnostic: str) -> Intervals:
-    """The first number of a diagnostic, by model."""
-    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
-    measure = next((name for one in entries for name in one.values), "")
-    rows = {name: one.values[measure] for name, one in _named(entries) if measure in one.values}
-    return Intervals(_defined(rows), f"{diagnostic}: {measure}" if measure != diagnostic else measure)
-
-
-def _named(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:
-    """By model and method, and by environment, objective or seed where there are several."""
-    parts = {
-        "environment": [one.environment["name"] for one in entries],
-        "labels": [" ".join(f"{name}={value}" for name, value in one.labels.items()) for one in entries],
-        "seed": [f"seed {one.seed}" for one in entries],
-    }
-    several = [texts for texts in parts.values() if len(set(texts)) > 1]
-    for place, one in enumerate(entries):
-        yield " ".join([one.arm, *one.words.values(), *(texts[place] for texts in several if texts[place])]), one
-
-
-def _defined(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimate]:
-    return {name: estimate_from(one) for name, one in entries.items() if one.value is not None}
-
-
 def _reached(arms: Intervals) -> str:
+    """Which arms reached most; their interval where it is the same."""
     best = max(one.value or 0 for one in arms.rows.values())
     highest = {name: one for name, one in arms.rows.items() if one.value == best}
-    measure, count, (value, *_) = arms.title.partition(",")[0], len(arms.rows), highest.values()
+    measure, count = arms.title.partition(",")[0], len(arms.rows)
+    found, *others = {_value_words(one, measure) for one in highest.values()}
+    value = found.partition(" ")[0] if others else found
     if count == 1:
-        return f"{listed_words(list(highest))}: {measure} {value.words}."
+        return f"{measure.capitalize()} of {listed_words(list(highest))} is {value}."
     if len(highest) == count:
-        return f"{measure} of all {count} arms is {value.words}."
-    return f"{measure} of {count} arms is highest in {listed_words(list(highest), LISTED)}, {value.words}."
+        return f"{measure.capitalize()} of all {count} arms is {value}."
+    return f"Of {count} arms {measure} is highest in {listed_words(list(highest), LISTED)}: {value}."
 
 
-def _read(record: StudyRecord, diagnostic: str) -> str:
-    found = _readings(record, diagnostic)
-    entries = [one for one in record.readings if one.diagnostic["name"] == diagnostic]
-    models = count_words(len({one.arm for one in entries}), "model")
-    if not found.rows:
-        return f"{diagnostic} was read of {models}, and is defined for none."
-    unknown = len(entries) - len(found.rows)
-    without = f"; {count_words(unknown, 'reading')} of {len(entries)} without it" if unknown else ""
-    (low, least), (high, most) = (pick(found.rows.items(), key=lambda one: one[1].value or 0) for pick in (min, max))
-    if len(found.rows) == 1:
-        return f"{found.title} of {low} is {least.words}{without}."
-    if least.value == most.value:
-        return f"{found.title} of {models} is {least.words} in all {len(found.rows)} readings{without}."
-    return f"{found.title} of {models} ranges from {least.words} ({low}) to {most.words} ({high}){without}."
+def _value_words(estimate: Estimate, measure: str) -> str:
+    """A value with its interval; a rate has two digits."""
+    if measure != MEASURES["success_rate"]:
+        return estimate.words
+    return f"{number(estimate, 2)} {bounds(estimate, 2)}"

@@ -6,7 +6,7 @@ from wmel.analysis.pooling import StudyComparison, StudyComparisons, StudySettin
 from wmel.analysis.scorecard import stored_scorecard
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput
-from wmel.reports.cpg_record import cpg_entry
+from wmel.reports.cpg_record import cpg_entry, trained_arms
 from wmel.reports.entries import coverage_entries, estimate_entry, scorecard_entry
 from wmel.reports.envelopes import (
     ClaimsEntry,
@@ -85,6 +85,7 @@ def study_of_gaps(record: CPGRecord, missing: Sequence[MissingEntry] = ()) -> St
         gaps={
             model: ComparedEntry(**dict(entry), mid_p_holm=None, claims=None) for model, entry in record.cpgs.items()
         },
+        trained=record.trained,
         coverage={name: one for name, one in record.coverage.items() if one is not None},
     )
     return StudyRecord(
@@ -141,6 +142,7 @@ def _entry(
             name: scorecard_entry(stored_scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
         },
         gaps=gaps,
+        trained=trained_arms(runs),
         coverage=coverage_entries({name: run.coverage for name, run in runs.items()}),
     )
 

@@ -190,7 +190,9 @@ def _limits(gap: StudyGap) -> list[str]:
 def _recipe_limit(gap: StudyGap) -> list[str]:
     claims = gap.entry.claims
     if claims is None:
-        return ["What another training run would give was not measured."]
+        trained = gap.comparison.trained
+        is_trained = trained is None or gap.model in trained
+        return ["What another training run would give was not measured."] if is_trained else []
     recipe = estimate_from(claims.this_training_recipe)
     if recipe.low is None or recipe.high is None:
         return [f"Nothing is shown for the training recipe: {recipe.reason or 'it has no interval'}."]

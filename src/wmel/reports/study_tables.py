@@ -19,21 +19,21 @@ from wmel.stats.estimate import Estimate
 def gaps_table(record: StudyRecord) -> Table:
     """One row per gap."""
     gaps = study_gaps(record)
-    numbers = ("oracle", "success", "random", "gap", "95% interval", "Holm p", "n")
-    paper = [TableColumn("verdict (paper)", False)] if record.paper_first else []
-    columns = (*_name_columns(gaps), *paper, TableColumn("verdict", False), *map(TableColumn, numbers))
+    numbers = ("gap", "95% interval", "oracle", "success", "random", "Holm p", "n")
+    paper = [TableColumn("verdict (CPG paper)", False)] if record.paper_first else []
+    columns = (*_name_columns(gaps), TableColumn("verdict", False), *map(TableColumn, numbers), *paper)
     rows = tuple(
         (
             *_name_cells(gap, gaps),
-            *([_paper_verdict(gap)] if record.paper_first else []),
             TableCell(gap.entry.verdict),
+            TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
+            TableCell(format_interval(_interval(gap)), value=(gap.entry.gap_ci_low, gap.entry.gap_ci_high)),
             TableCell(f"{gap.entry.oracle_success_rate:.3f}", value=gap.entry.oracle_success_rate),
             TableCell(f"{gap.entry.learned_success_rate:.3f}", value=gap.entry.learned_success_rate),
             _floor(gap),
-            TableCell(f"{gap.entry.gap:+.3f}", value=gap.entry.gap),
-            TableCell(format_interval(_interval(gap)), value=(gap.entry.gap_ci_low, gap.entry.gap_ci_high)),
             p_value_cell(gap.adjusted, (gap.entry.p_value or gap.entry.mid_p).reason or "it was not adjusted"),
             _episodes(gap),
+            *([_paper_verdict(gap)] if record.paper_first else []),
         )
         for gap in gaps
     )

@@ -45,9 +45,8 @@ def lines_of(rows: RichTable, least: int = 0) -> str:
     """A table as lines: as wide as the terminal, of a fixed width where there is none, and at least so wide."""
     buffer = StringIO()
     width = max(terminal_width(), least)
-    Console(file=buffer, width=width, highlight=False, markup=False, force_terminal=False, force_jupyter=False).print(
-        rows
-    )
+    plain = dict.fromkeys(("highlight", "markup", "emoji", "force_terminal", "force_jupyter"), False)
+    Console(file=buffer, width=width, **plain).print(rows)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 

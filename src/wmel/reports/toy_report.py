@@ -22,7 +22,7 @@ from wmel.reports.document import (
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import EstimatorEntry, PanelEntry, ToyRecord
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, stamp_words
+from wmel.reports.words import bounds, count_words, stamp_words
 from wmel.stats.estimate import Estimate
 
 
@@ -88,7 +88,7 @@ def toy_document(panels: Sequence[Panel]) -> Document:
     figures = [_figures(name, title, legend, panels) for name, (title, legend) in FIGURES.items()]
     sections = [*speeds, *figures, Section("Columns", [Points.of(column_words())], is_detail=True)]
     shared = [Text(ABOUT), Text(describe_panels(panels), True)]
-    return Document(TITLE, shape_words(panels), shared, sections, stamp_words(toy_record(panels)))
+    return Document(TITLE, toy_answer(panels), shared, sections, stamp_words(toy_record(panels)))
 
 
 def _figures(name: str, title: str, legend: str, panels: Sequence[Panel]) -> Section:
@@ -135,17 +135,56 @@ def column_words() -> list[str]:
 
 def toy_sentences(panel: Panel) -> list[str]:
     """What the numbers say at one speed."""
-    return [_landscape_words(panel), _first_order_words(panel), *_sign_words(panel), *_rank_words(panel)]
+    return [
+        _landscape_words(panel),
+        _first_order_words(panel),
+        _shape_words(panel),
+        *_sign_words(panel),
+        *_rank_words(panel),
+    ]
 
 
-def shape_words(panels: Sequence[Panel]) -> str:
-    """Why the mean ESNR of first-order gradients says little."""
-    first = panels[0]
-    ratios = np.nan_to_num(first.first_order.ratios)
-    share = ratios[abs(first.angles) <= MOSTLY_FLAT].sum() / ratios.sum()
+def toy_answer(panels: Sequence[Panel]) -> str:
+    """Whether the estimator with the highest ESNR is the one that climbs best."""
+    found = [panel for panel in panels if _is_slower(_leader(panel), _fastest(panel))]
+    if not found:
+        return f"Yes: {_launches(panels)} the estimator with the highest ESNR climbs as fast as any."
+    worst = min(found, key=lambda one: _leader(one).reached.value or 0)
+    leader, fastest = _leader(worst), _fastest(worst)
     return (
-        f"{share:.0%} of the mean ESNR of FoG at {first.speed:g} m/s comes from angles within {MOSTLY_FLAT:g} of 0, "
-        "where the distance has no curvature to make noise of: the mean depends on the angles chosen."
+        f"No: a high ESNR does not show which gradients climb ({_launches(found)} of {len(panels)}). At "
+        f"{worst.speed:g} m/s {leader.name} has the highest ESNR ({_short(leader.mean)} per rollout) and comes to "
+        f"{REACHED:.0%} of the longest distance in {_share(leader.reached)} of the seeds; {fastest.name} "
+        f"({_short(fastest.mean)}) climbs fastest and comes to it in {_share(fastest.reached)}."
+    )
+
+
+def _launches(panels: Sequence[Panel]) -> str:
+    return f"in {count_words(len(panels), 'launch', 'launches')}"
+
+
+def _leader(panel: Panel) -> PanelReading:
+    """The estimator with the highest ESNR per rollout."""
+    return max(panel.readings, key=lambda one: one.mean)
+
+
+def _fastest(panel: Panel) -> PanelReading:
+    return max(panel.readings, key=_auc)
+
+
+def _is_slower(one: PanelReading, other: PanelReading) -> bool:
+    """Whether the intervals of their ascents do not overlap."""
+    own, reference = one.speed_of_ascent, other.speed_of_ascent
+    return own.high is not None and reference.low is not None and own.high < reference.low
+
+
+def _shape_words(panel: Panel) -> str:
+    """Why the mean ESNR of first-order gradients says little."""
+    ratios = np.nan_to_num(panel.first_order.ratios)
+    share = ratios[abs(panel.angles) <= MOSTLY_FLAT].sum() / ratios.sum()
+    return (
+        f"{share:.0%} of the mean ESNR of FoG comes from angles within {MOSTLY_FLAT:g} of 0, where the distance has "
+        "no curvature to make noise of: the mean depends on the angles chosen."
     )
 
 
@@ -164,10 +203,9 @@ def _landscape_words(panel: Panel) -> str:
 
 
 def _first_order_words(panel: Panel) -> str:
-    fog, best = panel.first_order, max(panel.readings, key=lambda one: one.mean)
+    fog, best, fastest = panel.first_order, _leader(panel), _fastest(panel)
     rank = 1 + sum(one.mean > fog.mean for one in panel.readings)
     place = "the highest ESNR per rollout" if fog is best else f"ESNR per rollout of rank {rank}"
-    fastest = max(panel.readings, key=_auc)
     told = (
         f"First-order gradients (FoG) have {place} (mean {fog.mean:.4g}, median {fog.median:.3g}) and come to "
         f"{REACHED:.0%} of the longest distance under noise in {_share(fog.reached)} of the seeds"

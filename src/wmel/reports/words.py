@@ -5,6 +5,7 @@ from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.reports.json_envelope import Envelope, Metadata
+from wmel.reports.old_parts import part_data
 from wmel.stats.estimate import Estimate
 
 LISTED_SEEDS = 6  # more are named by the first and the last
@@ -27,9 +28,9 @@ def short(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3g}"
 
 
-def count_words(count: int, noun: str) -> str:
-    """How many of something."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def count_words(count: int, noun: str, plural: str = "") -> str:
+    """How many of something; `plural` where it is not the noun with an s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"
 
 
 def listed_words(words: Sequence[str], most: int | None = None) -> str:
@@ -40,16 +41,15 @@ def listed_words(words: Sequence[str], most: int | None = None) -> str:
 
 
 def part_name(part: Mapping[str, Any] | str) -> str:
-    """What a part of a record is called; records of schema 2.0 hold its text, with the settings in brackets."""
-    return part.partition("(")[0] if isinstance(part, str) else part["name"]
+    """What a part of a record is called."""
+    return part_data(part)["name"]
 
 
 def part_words(part: Mapping[str, Any] | str) -> str:
     """A part of a record with its settings, those that are none left out: `cem plan_horizon=15 candidates=24`."""
-    if isinstance(part, str):
-        return part
-    settings = (f"{name}={value}" for name, value in part.items() if name != "name" and value is not None)
-    return " ".join([part["name"], *settings])
+    data = part_data(part)
+    settings = (f"{name}={value}" for name, value in data.items() if name != "name" and value is not None)
+    return " ".join([data["name"], *settings])
 
 
 def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> str:
@@ -74,7 +74,7 @@ def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = 
         "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
         "objective": None if metadata.objective is None else part_words(metadata.objective),
         "perturbation": None if metadata.perturbation is None else f"{metadata.perturbation}{share}",
-        "success": None if "criterion" in differing else metadata.success or "n/a (no criterion was given)",
+        "success": None if "criterion" in differing else metadata.success,
         "stop": "at the horizon" if metadata.stop == "horizon" else None,
         "seeds": _list_seeds(metadata.seeds),
         "episodes": episodes,
@@ -85,8 +85,7 @@ def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = 
 def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
     planner = metadata.planner
     assert planner is not None
-    if isinstance(planner, Mapping):
-        planner = {name: value for name, value in planner.items() if name not in differing}
+    planner = {name: value for name, value in part_data(planner).items() if name not in differing}
     executed = "the whole plan" if metadata.execute is None else f"{metadata.execute} actions of a plan"
     return (
         f"{part_words(planner)}{'' if {'execute', 'planner.execute'} & set(differing) else f' (executes {executed})'}"

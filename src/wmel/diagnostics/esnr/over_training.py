@@ -137,17 +137,24 @@ def u_shape(curve: TrainingCurve) -> UShape:
     if min(bottom, count - 1 - bottom) < SIDE:
         dead = " (0: every gradient is zero there)" if lowest == 0 and not levels.near_zero[bottom] else ""
         sides = f"{bottom} of {count} checkpoints before that and {count - 1 - bottom} after"
-        reasons.append(f"it is lowest at {minimum} updates{dead}, with {sides}; {SIDE} are needed on each side")
+        reasons.append(
+            f"smoothed, it is lowest after {updates_words(minimum)}{dead}, with {sides}; {SIDE} are needed on each side"
+        )
     fall = rise = None
     if bottom:
         before = np.where(levels.near_zero[:bottom], -np.inf, levels.values[:bottom])
         fall = levels.rise(bottom, int(np.argmax(before)))
-        reasons += [] if fall.is_real else [f"its fall to {minimum} updates is {fall.words}"]
+        reasons += [] if fall.is_real else [f"its fall to {updates_words(minimum)} is {fall.words}"]
     if bottom < count - 1:
         rise = levels.rise(bottom, count - 1)
-        reasons += [] if rise.is_real else [f"its rise from {minimum} updates to the last is {rise.words}"]
+        reasons += [] if rise.is_real else [f"its rise from {updates_words(minimum)} to the last is {rise.words}"]
     changes = (None if one is None else one.change for one in (fall, rise))
     return UShape(CurveShape.NONE if reasons else CurveShape.U, tuple(reasons), minimum, lowest, *changes)
+
+
+def updates_words(count: int) -> str:
+    """A number of updates as text."""
+    return f"{count} update" if count == 1 else f"{count} updates"
 
 
 def left_biased_region(curve: TrainingCurve) -> int | None:
