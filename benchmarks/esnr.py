@@ -13,7 +13,7 @@ from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.states import fresh_observations
 from wmel.machine import limit_threads
-from wmel.stats.means import mean
+from wmel.stats.estimate import mean
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 

@@ -195,7 +195,6 @@ def test_no_two_classes_have_one_name():
 
 ENTRY_POINTS = {  # modules that nothing in src imports
     "glossary.pages": "make glossary",
-    "stats.exact": "the verdicts, in a change that is under way",
 }
 
 

@@ -126,7 +126,7 @@ def with_mlp(maze_training, tmp_path_factory):
 @pytest.mark.parametrize("model", ["trainer = 'mlp'\nepochs = 2", "checkpoint = 'mlp'"], ids=["trainer", "checkpoint"])
 def test_what_a_model_cannot_do_is_refused_before_anything_runs(with_mlp, tmp_path, model, use, words):
     changed = LEARNED.replace('trainer = "mlp"\nepochs = 20\nseeds = [0, 1]', f"{model}\n{use}")
-    with pytest.raises(BadInput, match=f"^maze_toy/.*/mlp/seed-0: .*{words}"):
+    with pytest.raises(BadInput, match=f"maze_toy/.*/mlp/seed-0: .*{words}"):
         run(written(with_mlp, changed), tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

@@ -70,7 +70,7 @@ def test_a_worker_that_dies_costs_its_own_job_alone():
     }
     assert "worker died" in outcome[3].reason
     assert outcome[5].reason == "five is not wanted"
-    assert outcome[6].reason == f"RuntimeError: six breaks ({__file__}, line 59, in fatal_for_three)"
+    assert outcome[6].reason == f"RuntimeError: six breaks ({__file__}, line 62, in fatal_for_three)"
 
 
 def test_in_one_process_a_job_that_breaks_costs_itself_alone():

@@ -1,6 +1,7 @@
 """Records of gaps whose outcomes are counted instead of run: all that follows from the counts is wmel's own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.analysis.tables import table
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting
 from wmel.analysis.scorecard import scorecard
+from wmel.analysis.verdict import Correction
 from wmel.contract.criterion import Stop
 from wmel.reports.cpg_record import cpg_entry, cpg_record
 from wmel.reports.entries import estimate_entry, scorecard_entry
@@ -18,7 +20,7 @@ from wmel.reports.json_envelope import CPGEntry, CPGRecord, ScorecardEntry
 from wmel.reports.study_record import study_of_gaps, study_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
-from wmel.stats.paired import PairedCounts
+from wmel.stats.paired import PairedCounts, holm
 
 ROWS = table(success=[True, False], judged=[True, True], steps=[3, 5], first_success_step=[3, -1])
 
@@ -38,14 +40,37 @@ def independent(oracle: tuple[int, int], learned: tuple[int, int]) -> CPGResult:
 
 def entry_of(result: CPGResult, cap: int | None = None) -> CPGEntry:
     """What the record of a comparison says of a gap; `cap` is that of a run that could stop early."""
-    return cpg_entry(_arms(result, cap), "m0")
+    entry = cpg_entry(_arms(result, cap), "m0")
+    _MADE.append((entry, result, cap))
+    return entry
+
+
+_MADE: list[tuple[CPGEntry, CPGResult, int | None]] = []  # to correct entries together
+
+
+def correct_entries(entries: Sequence[CPGEntry]) -> list[CPGEntry]:
+    """The same gaps after Holm's correction for all of them, as a report has them."""
+    p_values = {place: one.p_value.value for place, one in enumerate(entries) if one.p_value.value is not None}
+    adjusted = dict(zip(p_values, holm(list(p_values.values())).tolist(), strict=True)) if p_values else {}
+    found = []
+    for place, entry in enumerate(entries):
+        made = next(((result, cap) for one, result, cap in _MADE if one is entry), None)
+        if made is None:  # it was changed by hand
+            found.append(entry)
+            continue
+        result, cap = made
+        family = {"m0": Correction(adjusted[place], len(p_values))} if place in adjusted else {}
+        arms = replace(_arms(result, cap), family=family)
+        arms._gaps["m0"] = result
+        found.append(cpg_entry(arms, "m0"))
+    return found
 
 
 def cpg_of(
     entries: Sequence[CPGEntry], floor: tuple[int, int] | None = (0, 60), *, paper_first: bool = False
 ) -> CPGRecord:
     """The record of a comparison of models m0, m1, ... in one setting; `floor` is that of random actions."""
-    update = {"cpgs": _by_model(entries), "scorecards": _cards(floor), "paper_first": paper_first}
+    update = {"cpgs": _by_model(correct_entries(entries)), "scorecards": _cards(floor), "paper_first": paper_first}
     return _cpg().model_copy(update=update)
 
 

@@ -1,5 +1,6 @@
 """Records of a study made by hand: outcomes are chosen, and wmel's own statistics say the rest."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -8,7 +9,7 @@ import numpy as np
 from tests.analysis.tables import table
 from wmel.analysis.pooling import Arms
 from wmel.analysis.scorecard import scorecard
-from wmel.analysis.verdict import Label
+from wmel.analysis.verdict import Correction, Label
 from wmel.contract.criterion import Stop
 from wmel.reports.answers import DIRECTIONS
 from wmel.reports.cpg_record import cpg_entry
@@ -20,6 +21,7 @@ from wmel.stats.estimate import Estimate
 
 HOSTILE = "<script>alert(1)</script> a|b </script>"
 EPISODES = 40
+TESTED = 11  # gaps with a p-value, corrected together
 MODELS = ("mlp", "large-mlp")
 WON = {  # environment -> plan horizon -> episodes each arm wins
     "maze_toy": {5: (12, 2, 2, 1), 15: (30, 10, 26, 1), 200: (40, 15, 40, 1)},
@@ -76,10 +78,14 @@ def _comparison(environment: str, horizon: int, won: tuple[int, ...]) -> Compari
     arms = ("oracle", *MODELS, "random")
     runs = {arm: _run(environment, horizon, count, plans=arm != "random") for arm, count in zip(arms, won, strict=True)}
     compared = Arms(runs["oracle"], {model: runs[model] for model in MODELS}, runs["random"])
+    p_values = {model: compared.p_value(model).value or 0.0 for model in MODELS}
+    family = {model: Correction(min(1.0, TESTED * value), TESTED) for model, value in p_values.items()}
+    compared = replace(compared, family=family)
     half = 0.6 if (environment, horizon) == ("maze_toy", 15) else 0.3
     gaps = {model: _compared(compared, model, half if model == MODELS[0] else None) for model in MODELS}
     if (environment, horizon) == ("dmc_cartpole", 5):
         unpaired = {"mid_p": _entry(Estimate.undefined("the arms are not paired")), "mid_p_holm": None}
+        unpaired |= {"p_value": unpaired["mid_p"], "p_value_holm": None}
         gaps[MODELS[1]] = gaps[MODELS[1]].model_copy(update={**unpaired, "oracle_only": None, "learned_only": None})
     return ComparisonEntry(
         name=f"{environment}/cem-{horizon}",
@@ -106,7 +112,7 @@ def _compared(arms: Arms, model: str, half: float | None) -> ComparedEntry:
         these_checkpoints=_entry(Estimate(gap, entry.gap_ci_low, entry.gap_ci_high, EPISODES, "tango")),
         this_training_recipe=_entry(Estimate(gap, gap - (half or 0), gap + (half or 0), 2, "t over seeds")),
     )
-    adjusted = None if p_value is None else min(1.0, 11 * p_value)
+    adjusted = None if p_value is None else min(1.0, TESTED * p_value)
     compared = ComparedEntry(**entry.model_dump(), mid_p_holm=adjusted, claims=None if half is None else claims)
     return corrected(compared) if adjusted is not None and adjusted > 0.05 else compared
 

@@ -104,10 +104,10 @@ def check_correction(gap: JudgedGap, text: str, p_values: list[float]) -> None:
     """A difference holds after correction exactly if its p-value after Holm's correction is at most .05."""
     found = re.findall(r"(holds|does not hold|is not corrected)(?: after correction)? for (\d+) comparisons", text)
     claims = [one for one in found if "Holm p" not in text]
-    if gap.entry.mid_p.value is None or gap.entry.verdict not in DIRECTIONS or len(p_values) < 2:
+    if gap.entry.p_value.value is None or gap.entry.verdict not in DIRECTIONS or len(p_values) < 2:
         assert all(how == "is not corrected" for how, _ in claims)
         return
-    adjusted = min(float(one) for one in holm(p_values)[[value == gap.entry.mid_p.value for value in p_values]])
+    adjusted = min(float(one) for one in holm(p_values)[[value == gap.entry.p_value.value for value in p_values]])
     assert gap.adjusted == pytest.approx(adjusted)
     assert not claims or claims == [("holds" if adjusted <= 0.05 else "does not hold", str(len(p_values)))]
 
@@ -128,8 +128,8 @@ def check_reason(gap: JudgedGap, rest: str) -> None:
 def check_one(entry, floor) -> None:
     (gap,) = study_gaps(study_of_gaps(cpg_of([entry], floor)))
     check_advice(gap.judged)
-    check_sentence(gap.judged, gap.judged.sentence, [entry.mid_p.value])
-    check_sentence(gap.judged, gap_sentence(gap), [entry.mid_p.value])
+    check_sentence(gap.judged, gap.judged.sentence, [entry.p_value.value])
+    check_sentence(gap.judged, gap_sentence(gap), [entry.p_value.value])
 
 
 @settings(deadline=None, max_examples=15)
@@ -154,7 +154,7 @@ def test_the_sentence_of_a_run_that_may_stop_early_follows_from_its_numbers(resu
 def check_all(record, noun: str) -> None:
     """The answer of a study, and the line of each of its gaps."""
     gaps = study_gaps(record)
-    p_values = [gap.entry.mid_p.value for gap in gaps]
+    p_values = [gap.entry.p_value.value for gap in gaps]
     for gap in gaps:
         check_advice(gap.judged)
         check_sentence(gap.judged, gap.judged.sentence, p_values)

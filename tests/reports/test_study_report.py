@@ -59,10 +59,10 @@ def test_the_tables_hold_what_the_record_holds():
         assert floor.value == gap.comparison.scorecards["random"].success_rate
         assert difference.value == entry.gap and difference.text == f"{entry.gap:+.3f}"
         assert interval.text == f"[{entry.gap_ci_low:+.3f}, {entry.gap_ci_high:+.3f}]"
-        assert adjusted.value == entry.mid_p_holm
+        assert adjusted.value == entry.p_value_holm
         assert n.text == str(entry.n_episodes_learned)
     p_values = [row[3].value for row in further_table(study()).rows]
-    assert p_values == [gap.entry.mid_p.value for gap in gaps]
+    assert p_values == [gap.entry.p_value.value for gap in gaps]
 
 
 def test_the_rule_of_the_paper_stands_behind_the_one_that_decides():
@@ -179,7 +179,7 @@ def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
     assert "fresh pairs would decide" in told["maze_toy/cem-15", "large-mlp"]
     assert told["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
     assert "does not hold after correction for 11 comparisons (Holm p 0.0" in told["maze_toy/cem-5", "mlp"]
-    assert "About 77 fresh pairs would decide" in told["maze_toy/cem-5", "mlp"]
+    assert "About 69 fresh pairs would decide" in told["maze_toy/cem-5", "mlp"]
     assert "not for the training recipe: [-0.100, +1.000] (clipped)" in told["maze_toy/cem-15", "mlp"]
     assert "The training recipe shows it too: [+0.325, +0.925]" in told["maze_toy/cem-200", "mlp"]
     assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]

@@ -2,15 +2,8 @@ import numpy as np
 import pytest
 
 from wmel.errors import BadInput
-from wmel.stats.means import (
-    MIN_EPISODES,
-    MIN_VALUES,
-    check_equal_shares,
-    mean,
-    mean_over_clusters,
-    paired_t,
-    percentile_over_clusters,
-)
+from wmel.stats.estimate import MIN_EPISODES, MIN_VALUES, mean, mean_over_clusters, percentile_over_clusters
+from wmel.stats.means import check_equal_shares, paired_t
 
 RNG = np.random.default_rng(0)
 ONE, OTHER = RNG.normal(5, 2, 30), RNG.normal(4, 1, 30)

@@ -9,8 +9,7 @@ import numpy as np
 
 from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate, wilson
-from wmel.stats.means import mean, mean_over_clusters, percentile_over_clusters
+from wmel.stats.estimate import Estimate, mean, mean_over_clusters, percentile_over_clusters, wilson
 from wmel.stats.paired import PairedCounts, paired_ratio
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_texts
+from wmel.catalog import PresetUse
 from wmel.contract.cell import label_value
 from wmel.errors import BadInput, WmelError, suggest_name, with_article
 from wmel.experiments.keys import (
@@ -27,7 +28,6 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
-from wmel.experiments.presets import PresetUse
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
 MAX_CELLS = 100_000  # of one study

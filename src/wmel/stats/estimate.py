@@ -1,5 +1,6 @@
-"""An estimate with its interval, the interval of a share, and checks of the inputs of statistics."""
+"""An estimate with its interval: of a share, of a mean, of a percentile; and checks of the inputs of statistics."""
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -9,6 +10,10 @@ import numpy as np
 from wmel.errors import BadInput, require_share, shorten
 
 MAX_EPISODES = 1e12  # beyond, intervals are rounding errors
+MIN_VALUES = 5  # fewer have no interval: a few values say too little of the shape of their distribution
+MIN_EPISODES = 20  # of the interval of a percentile
+RESAMPLES = 4000
+SEED = 20_240_229  # fixed, so that the same data always have the same interval
 Z95 = 1.96  # the quantile of the CPG paper, used wherever its numbers must reproduce
 
 
@@ -94,3 +99,63 @@ def wilson_bounds(successes: object, trials: object, z: float = Z95) -> Bounds:
     centre = (share + weight / 2) / (1 + weight)
     half = z * np.sqrt(share * (1 - share) / totals + weight / (4 * totals)) / (1 + weight)
     return Bounds(np.where(counts == 0, 0.0, centre - half), np.where(counts == totals, 1.0, centre + half))
+
+
+def mean(values: object, *, lowest: float = -math.inf) -> Estimate:
+    """Mean of values [n] with Student's interval, which ends at the lowest possible value."""
+    array = finite_numbers(values, "the values of a mean")
+    return mean_over_clusters(array, np.arange(array.size), lowest=lowest)
+
+
+def mean_over_clusters(values: np.ndarray, clusters: np.ndarray, *, lowest: float = -math.inf) -> Estimate:
+    """Mean of values [n]; those of one cluster [n] may be alike, and the interval is Student's over clusters."""
+    if values.size == 0:
+        return Estimate.undefined("no values")
+    names, place = np.unique(clusters, return_inverse=True)
+    centre, count = float(values.mean()), len(names)
+    if count < MIN_VALUES:
+        return Estimate(centre, n=values.size, method=f"fewer than {MIN_VALUES} have no interval")
+    if np.ptp(values) == 0:
+        return Estimate(centre, n=values.size, method="all values are equal, which shows no spread")
+    rest = np.bincount(place, values - centre, count)
+    error = math.sqrt(count / (count - 1) * float(rest @ rest)) / values.size
+    half = t_quantile(count - 1, 0.95) * error
+    return Estimate(centre, max(centre - half, lowest), centre + half, values.size, "t")
+
+
+def percentile_over_clusters(values: np.ndarray, clusters: np.ndarray, percent: float) -> Estimate:
+    """A percentile of values [n], with a bootstrap interval over clusters [n] that is widened as Student's t is.
+
+    Undefined where there are so few values that it is their maximum.
+    """
+    needed = round(100 / (100 - percent))
+    if values.size < needed:
+        reason = f"the {percent:g}th percentile needs {needed} values, there are {values.size}"
+        return Estimate.undefined(reason, values.size)
+    value, (names, place) = float(np.percentile(values, percent)), np.unique(clusters, return_inverse=True)
+    episodes = max(MIN_EPISODES, round(2 * 100 / (100 - percent)))  # at least two beyond the percentile
+    if len(names) < episodes:
+        method = f"p{percent:g}; fewer than {episodes} episodes have no interval"
+        return Estimate(value, n=values.size, method=method)
+    order = np.argsort(values, kind="stable")
+    sampled = np.random.default_rng(SEED).multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES // 4)
+    below = np.cumsum(sampled[:, place[order]], axis=1)
+    reached = (below < percent / 100 * below[:, -1:]).sum(axis=1)
+    tail = widened_tail(len(names), 0.025)
+    low, high = np.quantile(values[order][np.minimum(reached, values.size - 1)], [tail, 1 - tail])
+    return Estimate(value, min(float(low), value), max(float(high), value), values.size, f"p{percent:g}, bootstrap")
+
+
+def widened_tail(count: int, tail: float) -> float:
+    """The tail of percentiles over so few clusters that corresponds to Student's t (Hesterberg 2015)."""
+    from scipy.special import ndtr, stdtrit  # imported late: it takes a quarter of a second
+
+    return float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
+
+
+def t_quantile(degrees: float, confidence: float) -> float:
+    """The quantile of Student's t for a two-sided interval."""
+    require_share(confidence, "confidence")
+    from scipy.special import stdtrit  # imported late: it takes a quarter of a second
+
+    return float(stdtrit(degrees, 0.5 + confidence / 2))

@@ -14,8 +14,7 @@ from wmel.diagnostics.esnr.result import Esnr
 from wmel.diagnostics.esnr.sampling import MIN_SAMPLES
 from wmel.errors import BadInput, is_number, require, require_whole
 from wmel.machine import limit_blas_threads
-from wmel.stats.estimate import Estimate, wilson
-from wmel.stats.means import mean
+from wmel.stats.estimate import Estimate, mean, wilson
 from wmel.stats.ranks import spearman
 
 ANGLES = np.round(np.linspace(-0.2, 1.2, 141), 2)  # radians
