@@ -36,8 +36,9 @@ CLAUSE = re.compile(
     r"(?P<phrase>may be planned with|may not be planned with|cannot be judged yet|cannot be judged|"
     r"does at least as well|do at least as well|does worse|do worse)(?P<own> by their own policies)?"
     r"(?: in (?:(?P<part>\d+) of|both of|all of|either of|any of) (?P<whole>\d+) (?:settings|comparisons))?"
-    r"(?P<weak>, where the reference is weak)?(?: because (?P<unseen>[a-z ]+?))?"
-    rf" \(success (?P<learned>{RANGE}) where the true dynamics give (?P<oracle>{RANGE})\)"
+    r"(?P<weak>, where the reference is weak)?(?: because (?P<unseen>[a-z0 ]+?))?"
+    rf" \(success (?P<learned>{RANGE}) where the true dynamics give (?P<oracle>{RANGE})"
+    r"(?:, about (?P<few>\d+)(?: to (?P<many>\d+))? fresh (?:pairs|episodes per arm) would decide)?\)"
 )
 PAPER = "By the rule of the CPG paper: "
 
@@ -70,7 +71,8 @@ class Clause:
     acts: bool | None  # None: the phrase does not tell
     part: int | None
     whole: int | None
-    unseen: set[str]
+    reasons: set[str]
+    wanted: tuple[int, int] | None
     learned: str
     oracle: str
 
@@ -85,8 +87,9 @@ def _clause(found: dict[str, str]) -> Clause:
     acts = phrase != found["phrase"] or found["own"] is not None or (None if "judged" in phrase else False)
     advice = Advice.WEAK if found["weak"] else PHRASES[phrase]
     numbers = (None if found[name] is None else int(found[name]) for name in ("part", "whole"))
-    unseen = set((found["unseen"] or "").split(" or ")) - {""}
-    return Clause(advice, acts, *numbers, unseen, found["learned"], found["oracle"])
+    reasons = set((found["unseen"] or "").split(" or ")) - {""}
+    wanted = None if found["few"] is None else (int(found["few"]), int(found["many"] or found["few"]))
+    return Clause(advice, acts, *numbers, reasons, wanted, found["learned"], found["oracle"])
 
 
 def split_paper(answer: str) -> tuple[str, str]:

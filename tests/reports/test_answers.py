@@ -214,14 +214,26 @@ def check_clauses(clauses, gaps: Sequence[JudgedGap], models: int) -> None:
         own = [gap for gap in gaps if gap.advice is one.advice and one.acts in (None, gap.acts_by is not None)]
         assert own and int(one.whole or 1) * models == len(gaps)
         count = int(one.part or one.whole or 1) * models
-        if one.acts is not None:
-            assert count == len(own)
+        assert one.acts is None or count == len(own)
+        if count == len(own):
             assert one.learned == range_of([gap.entry.learned_success_rate for gap in own])
             assert one.oracle == range_of([gap.entry.oracle_success_rate for gap in own])
-        assert one.unseen <= {str(gap.unseen) for gap in own if gap.unseen is not None}
-        assert bool(one.unseen) == (one.advice is Advice.BLIND)
+            check_reasons(one, own)
+        assert bool(one.reasons) == (one.advice in (Advice.BLIND, Advice.UNKNOWN))
         seen += count
     assert seen == len(gaps) and (models == 1 or len(clauses) == 1)
+
+
+def check_reasons(clause, gaps: Sequence[JudgedGap]) -> None:
+    """Why nothing is decided or seen, and how many episodes would decide all of these gaps."""
+    assert clause.reasons == {str(gap.unseen or gap.open_reason) for gap in gaps} - {""}
+    known = [gap.verdict.n_that_decides for gap in gaps if gap.entry.verdict == Label.INCONCLUSIVE]
+    is_known = clause.advice is Advice.UNKNOWN and len(known) == len(gaps) and None not in known
+    assert clause.wanted == ((min(known), max(known)) if is_known else None)
+    for gap in gaps:
+        is_open = gap.advice is Advice.UNKNOWN and gap.entry.verdict == Label.INCONCLUSIVE
+        holds_zero = is_open and gap.entry.gap_ci_low <= 0 <= gap.entry.gap_ci_high
+        assert (gap.open_reason == "the interval holds 0") == holds_zero
 
 
 def range_of(values: Sequence[float]) -> str:

@@ -36,6 +36,10 @@ class Unseen(StrEnum):
 
 DIRECTIONS = (Label.MODEL_BOTTLENECK, Label.LEARNED_OUTPERFORMS)
 EQUALITIES = (Label.AS_GOOD, Label.EQUIVALENT, Label.EQUIVALENT_ONLY)
+OPEN_REASONS: dict[str, str] = {  # of labels that claim nothing whatever the interval is
+    Label.INCONCLUSIVE_ERRORS: "too many episodes broke",
+    Label.INCONCLUSIVE_FUTILE: "more pairs would hardly decide",
+}
 REMARKS: dict[Label, str] = {  # what an equality leaves open
     Label.EQUIVALENT: "the planner is not shown to solve the task, which limits what this shows",
     Label.EQUIVALENT_ONLY: "whether the planner solves the task was not judged",
@@ -152,6 +156,28 @@ class JudgedGap:
         return [remark] if remark else []
 
     @property
+    def open_reason(self) -> str:
+        """In a few words what keeps the verdict from claiming anything; nothing where it claims something."""
+        if self.advice is not Advice.UNKNOWN:
+            return ""
+        if self.entry.verdict != Label.INCONCLUSIVE:
+            return OPEN_REASONS.get(self.entry.verdict, "the verdict is not known")
+        if self.entry.gap_ci_low <= 0 <= self.entry.gap_ci_high:
+            return "the interval holds 0"
+        is_rejected = self.adjusted is not None and self.adjusted > ALPHA
+        return f"the difference {'does not hold after correction' if is_rejected else 'is not shown'}"
+
+    @property
+    def wanted(self) -> int | None:
+        """Fresh pairs, or episodes per arm, that would decide; None: it is decided, or no number is known."""
+        return self.verdict.n_that_decides if self.advice is Advice.UNKNOWN else None
+
+    @property
+    def unit(self) -> str:
+        """What episodes of both arms are counted in."""
+        return "pairs" if self.entry.oracle_only is not None else "episodes per arm"
+
+    @property
     def correction(self) -> str:
         """Whether a difference survives the correction for all comparisons; nothing where that is no question."""
         if self.entry.verdict not in DIRECTIONS or self.comparisons == 1:
@@ -227,13 +253,11 @@ class JudgedGap:
         """The number of episodes that would decide an open verdict, or that none is known."""
         if self.entry.verdict != Label.INCONCLUSIVE:
             return []
-        unit = "pairs" if self.entry.oracle_only is not None else "episodes per arm"
-        wanted = self.verdict.n_that_decides
-        if wanted is not None:
-            return [f"about {wanted} fresh {unit} would decide"]
-        return (
-            ["more pairs may decide"] if self.verdict.rule == ANYTIME else [f"no number of {unit} is known to decide"]
-        )
+        if self.wanted is not None:
+            return [f"about {self.wanted} fresh {self.unit} would decide"]
+        if self.verdict.rule == ANYTIME:
+            return ["more pairs may decide"]
+        return [f"no number of {self.unit} is known to decide"]
 
 
 def name_with_policy(model: str, acts_by: str | None) -> str:

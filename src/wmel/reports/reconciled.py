@@ -87,14 +87,24 @@ def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str, verb: 
     advice, phrase = gaps[0].advice, PLANNED[gaps[0].advice]
     if gaps[0].acts_by is not None:
         phrase = f"{verb} {ACTING[advice]}{own}" if advice in ACTING else f"{phrase}{own}"
-    return f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({success_words(gaps)})"
+    return f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({success_words(gaps)}{_wanted(gaps)})"
 
 
 def _reason(gaps: Sequence[JudgedGap]) -> str:
     if gaps[0].advice is Advice.WEAK:
         return ", where the reference is weak"
-    unseen = list(dict.fromkeys(str(gap.unseen) for gap in gaps if gap.unseen is not None))
-    return f" because {' or '.join(unseen)}" if unseen else ""
+    reasons = list(dict.fromkeys(str(gap.unseen or gap.open_reason) for gap in gaps if gap.unseen or gap.open_reason))
+    return f" because {' or '.join(reasons)}" if reasons else ""
+
+
+def _wanted(gaps: Sequence[JudgedGap]) -> str:
+    """How many episodes would decide these gaps, where the number is known for each."""
+    counts, units = [gap.wanted for gap in gaps if gap.wanted is not None], {gap.unit for gap in gaps}
+    if len(counts) < len(gaps):
+        return ""
+    few, many = min(counts), max(counts)
+    unit = units.pop() if len(units) == 1 else "episodes per arm"
+    return f", about {few if few == many else f'{few} to {many}'} fresh {unit} would decide"
 
 
 def _share(advice: Advice, count: int, total: int, noun: str) -> str:
