@@ -96,7 +96,7 @@ def test_the_page_has_the_curves(page, records):
         ratios, aligned = (_lines(page, f"{figure}-{name}") for figure in ("ratios", "alignments"))
         found = {updates: record.readings[place].esnr for updates, record in records.items()}
         assert ratios.get("seed0", []) == [updates for updates, one in found.items() if one.value > 0]
-        assert ratios.get("seed0: at most", []) == [n for n, one in found.items() if one.value <= 0 < one.high]
+        assert ratios.get("seed0: at most", []) == [n for n, one in found.items() if one.value <= 0 < (one.high or 0)]
         assert aligned["seed0"] == list(UPDATES)
     assert _lines(page, "beside-0")["seed0"] == [1, 4, 16, 64, 100, 256]
     assert "<i>gap" not in page

@@ -56,7 +56,7 @@ def test_nothing_is_n_a_that_nobody_requested(wmel_command):
     done = wmel_command(*line.split())
     assert "n/a" not in done.stdout and "average_return" in done.stdout
     asked = wmel_command(*line.split(), "--metric", "average_compute_per_decision")
-    assert "n/a" in asked.stdout and "the policy declares no compute per plan call" in asked.stdout
+    assert "n/a" in asked.stdout and "declares no compute" in asked.stdout
 
 
 @pytest.mark.parametrize(
@@ -224,9 +224,9 @@ def test_without_a_criterion_success_is_not_available_and_the_return_is(wmel_com
     record = json.loads((tmp_path / "run.json").read_text())
     assert record["scorecard"]["success_rate"] is None and record["scorecard"]["average_return"] is not None
     assert [entry["success"] for entry in record["results"]] == [None, None]
-    assert "no criterion of success was given" in done.stdout
+    assert "no criterion of success" in done.stdout
     shown = wmel_command("show", "run.json", cwd=tmp_path)
-    assert shown.returncode == 0 and "no criterion of success was given" in shown.stdout
+    assert shown.returncode == 0 and "no criterion of success" in shown.stdout
 
 
 def test_the_task_that_needs_graphics_says_so(wmel_process, tmp_path, monkeypatch):

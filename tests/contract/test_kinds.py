@@ -95,7 +95,7 @@ def test_a_callable_model_is_listed_and_checked_as_the_model_that_it_is(name, ma
 
 @pytest.mark.parametrize("verb", [wmel.list_parts, wmel.check])
 def test_a_class_that_cannot_be_built_is_refused_with_its_error_and_place(verb):
-    with pytest.raises(BadInput, match=r"OSError: no weights .*test_kinds\.py, line \d+"):
+    with pytest.raises(BadInput, match=r"OSError: no weights .*test_kinds\.py"):
         verb(f"{__name__}:NoWeights")
 
 

@@ -102,7 +102,7 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
     assert "acts by itself" not in said["latent"] + said["decoded"]
     assert not study_curves(read)  # which policy acts is no number
     report = (study[1] / "report.md").read_text()
-    assert "own planner by its own policy (native)" in report and "policy alone by its own policy (prior)" in report
+    assert "by its own policy (native)" in report and "by its own policy (prior)" in report
     assert "latent by its own policy" not in report
 
 

@@ -86,7 +86,7 @@ def test_a_sentence_has_the_share_of_the_flat_angles(ratios):
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.floats(0.1, 99), st.floats(0.3, 1)), min_size=len(ESTIMATORS), max_size=len(ESTIMATORS)))
 def test_the_first_sentence_names_the_highest_esnr_and_the_fastest_ascent(found):
-    panel, climb = made_panel(6.0), np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99, 0.98])
+    panel, climb = made_panel(6.0), np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99, 0.98] * 2)
     changed = [
         replace(one, ratios=np.full(len(ANGLES), ratio), heights=climb * height)
         for one, (ratio, height) in zip(panel.readings, found, strict=True)

@@ -37,14 +37,19 @@ def drawing(rows: Sequence[Mapping[str, Any]], intervals: Intervals | None, curv
 
 def _row_intervals(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float, float]]:
     """The value of a row is what stands before its `low`; words before it name the row."""
-    return [_interval(row) for row in rows if row.get("low") is not None and row.get("high") is not None]
+    return _with_ends([_interval(row) for row in rows if {"low", "high"} <= row.keys()])
 
 
 def _named_intervals(intervals: Intervals) -> list[tuple[str, float, float, float]]:
-    found = [(name, one.value, one.low, one.high) for name, one in intervals.rows.items() if one.value is not None]
+    return _with_ends([(name, one.value, one.low, one.high) for name, one in intervals.rows.items()])
+
+
+def _with_ends(found: Sequence[tuple[str, Any, Any, Any]]) -> list[tuple[str, float, float, float]]:
+    """Values with their intervals; a value without one is a point."""
     return [
         (name, value, value if low is None else low, value if high is None else high)
         for name, value, low, high in found
+        if value is not None
     ]
 
 
@@ -119,7 +124,7 @@ def _svg(marks: Sequence[str], height: int) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(marks)}</svg>'
 
 
-def _interval(row: Mapping[str, Any]) -> tuple[str, float, float, float]:
+def _interval(row: Mapping[str, Any]) -> tuple[str, Any, Any, Any]:
     """The name, value and ends of a row."""
     names = list(row)
     key = names[names.index("low") - 1]
