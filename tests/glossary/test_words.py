@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.glossary.outputs import printed
 from tests.glossary.rendered import printed_text, printed_words
 from wmel import catalog
 from wmel.analysis.verdict import Label
@@ -84,7 +85,7 @@ def test_every_word_that_a_rendered_result_prints_is_explained():
 
 @pytest.mark.parametrize("term", WITHIN_SENTENCES)
 def test_a_term_within_the_sentences_of_a_result_is_explained(term):
-    assert term in printed_text() and is_explained(term)
+    assert term in f"{printed_text()} {printed()}" and is_explained(term)
 
 
 @pytest.mark.parametrize("kind", [*catalog.CATALOGUE, *catalog.REGISTRIES, "presets", "preset"])

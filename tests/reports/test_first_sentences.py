@@ -151,7 +151,7 @@ def test_a_comparison_states_nothing_twice():
 
 
 def test_a_difference_that_one_task_shows_may_not_hold_for_two():
-    won, lost = run([True] * 5), run([False] * 5)  # mid-p .03
+    won, lost = run([True] * 6), run([False] * 6)  # p .03
     assert "B succeeds less often than A" in compared({"one": won}, {"one": lost})[1]
     assert "0 lower, 0 higher, 2 not shown" in compared(dict.fromkeys("ab", won), dict.fromkeys("ab", lost))[1]
 
