@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from tests.analysis.tables import table
 from tests.conftest import examples
-from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.verdict import DELTA, Label, cpg_verdict
 from wmel.errors import BadInput
 from wmel.stats.exact import IndependentArms, critical_score, shows_gap
+from wmel.stats.paired import PairedCounts
 from wmel.stats.power import Design, binomial_table, required_episodes
 
 
@@ -247,3 +248,10 @@ def test_a_model_that_breaks_at_every_call_is_blamed_for_it():
 
 def test_independent_arms_have_no_split_where_the_model_fails_less_often():
     assert counterfactual_planning_gap((5, 10), (8, 10)).failure_split == {}
+
+
+def test_the_advice_depends_on_the_pairs_that_differ_alone():
+    """A gap of .1 is .30 - .20 or .25 - .15: as floats, one of them is less than the margin of equivalence."""
+    pairs = [PairedCounts(both, 4, 2, 14 - both) for both in range(1, 14)]
+    results = [CPGResult(int(one.both) + 4, 20, int(one.both) + 2, 20, one) for one in pairs]
+    assert len({cpg_verdict(result).n_that_decides for result in results}) == 1

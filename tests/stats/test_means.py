@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from wmel.errors import BadInput
-from wmel.stats.estimate import MIN_EPISODES, MIN_VALUES, mean, mean_over_clusters, percentile_over_clusters
+from wmel.stats.estimate import (
+    MIN_EPISODES,
+    MIN_VALUES,
+    episodes_for_percentile,
+    mean,
+    mean_over_clusters,
+    percentile_over_clusters,
+)
 from wmel.stats.means import check_equal_shares, paired_t
 
 RNG = np.random.default_rng(0)
@@ -108,16 +116,53 @@ def test_a_percentile_of_few_episodes_has_no_interval():
     assert percentile_over_clusters(times, np.arange(40) % MIN_EPISODES, 50).low is not None
 
 
-@pytest.mark.parametrize(("episodes", "percent"), [(MIN_EPISODES, 50), (40, 50), (40, 95)])
+@pytest.mark.parametrize("percent", [50, 95, 99])
+def test_the_interval_of_a_percentile_of_independent_values_is_exact(percent):
+    """A second way: its ends are values of two ranks, and how many values lie below the percentile is binomial."""
+    for count in range(episodes_for_percentile(percent), 400):
+        found = percentile_over_clusters(np.arange(1.0, count + 1), np.arange(count), percent)
+        covered = binom.cdf(found.high - 1, count, percent / 100) - binom.cdf(found.low - 1, count, percent / 100)
+        assert covered >= 0.95, count
+
+
+@pytest.mark.parametrize("percent", [50, 95, 99])
+def test_fewer_episodes_than_can_lie_beyond_a_percentile_have_no_interval(percent):
+    count = episodes_for_percentile(percent)
+    for fewer, decisions in ((count - 1, 1), (count - 1, 20)):
+        found = percentile_over_clusters(
+            np.arange(float(fewer * decisions)), np.arange(fewer * decisions) % fewer, percent
+        )
+        assert found.value is not None and found.low is None and str(count) in found.method
+    assert percentile_over_clusters(np.arange(float(count)), np.arange(count), percent).low is not None
+
+
+@pytest.mark.parametrize(("episodes", "percent"), [(MIN_EPISODES, 50), (40, 50), (72, 95)])
 def test_the_interval_of_a_percentile_covers_times_that_are_alike_within_an_episode(episodes, percent):
-    """Times with an effect of the episode; the truth is from a million. 200 runs: a standard error of .02."""
+    """Times with an effect of the episode; the truth is from a million."""
     rng, covered = np.random.default_rng(1), 0
 
     def times(count):
         return np.exp(rng.normal(0, 0.3, count)[:, None] + rng.normal(0, 0.3, (count, 8)))
 
     truth = np.percentile(times(125_000), percent)
-    for _ in range(200):
+    for _ in range(400):
         found = percentile_over_clusters(times(episodes).ravel(), np.repeat(np.arange(episodes), 8), percent)
         covered += found.low <= truth <= found.high
-    assert covered / 200 >= 0.90 - 0.04
+    assert covered / 400 >= 0.90
+
+
+def test_equal_times_of_an_episode_count_once():
+    """Twenty copies of a value say no more of the percentile than one."""
+    values = np.random.default_rng(5).random(80)
+    once = percentile_over_clusters(values, np.arange(80), 50)
+    copied = percentile_over_clusters(np.repeat(values, 20), np.repeat(np.arange(80), 20), 50)
+    assert (copied.low, copied.high) == (once.low, once.high)
+
+
+def test_the_interval_of_a_percentile_ends_at_the_largest_value_at_the_latest():
+    """Of how many independent values the interval is, is any number: their ranks are rounded to whole ones."""
+    rng = np.random.default_rng(6)
+    for episodes in range(72, 130):
+        times = np.repeat(rng.random(episodes), 20) + rng.normal(0, 0.01, episodes * 20)
+        found = percentile_over_clusters(times, np.repeat(np.arange(episodes), 20), 95)
+        assert times.min() <= found.low <= found.value <= found.high <= times.max()

@@ -167,7 +167,8 @@ def _designs_as_seen(result: CPGResult, comparisons: int) -> list[Design]:
     arms = (*rates, pairs is not None, 0.0 if pairs is None else float(pairs.phi))
     gap = Design(*arms, gap_level=GAP_LEVEL / comparisons)
     designs = [gap] if rates[0] != rates[1] else []
-    return [*designs, replace(gap, equivalence=DELTA)] if abs(result.raw_gap) < DELTA else designs
+    near = abs(result.raw_gap) < DELTA - 1e-9  # the margin itself, whichever way its rates are rounded, is not
+    return [*designs, replace(gap, equivalence=DELTA)] if near else designs
 
 
 def paper_verdict(result: CPGResult) -> Verdict:

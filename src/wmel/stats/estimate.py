@@ -12,8 +12,7 @@ from wmel.errors import BadInput, require_share, shorten
 MAX_EPISODES = 1e12  # beyond, intervals are rounding errors
 MIN_VALUES = 5  # fewer have no interval: a few values say too little of the shape of their distribution
 MIN_EPISODES = 20  # of the interval of a percentile
-RESAMPLES = 4000
-SEED = 20_240_229  # fixed, so that the same data always have the same interval
+TAIL = 0.025  # of a 95% interval, on each side
 Z95 = 1.96  # the quantile of the CPG paper, used wherever its numbers must reproduce
 
 
@@ -124,33 +123,47 @@ def mean_over_clusters(values: np.ndarray, clusters: np.ndarray, *, lowest: floa
 
 
 def percentile_over_clusters(values: np.ndarray, clusters: np.ndarray, percent: float) -> Estimate:
-    """A percentile of values [n], with a bootstrap interval over clusters [n] that is widened as Student's t is.
+    """A percentile of values [n]; those of one cluster [n] may be alike. Two of the values are its interval.
 
-    Undefined where there are so few values that it is their maximum.
+    How many values lie below the percentile is binomial, of as many values as if they were independent (Korn and
+    Graubard 1998, Survey Methodology 24). Undefined where there are so few values that it is their maximum.
     """
     needed = round(100 / (100 - percent))
     if values.size < needed:
         reason = f"the {percent:g}th percentile needs {needed} values, there are {values.size}"
         return Estimate.undefined(reason, values.size)
     value, (names, place) = float(np.percentile(values, percent)), np.unique(clusters, return_inverse=True)
-    episodes = max(MIN_EPISODES, round(2 * 100 / (100 - percent)))  # at least two beyond the percentile
+    episodes = episodes_for_percentile(percent)
     if len(names) < episodes:
         method = f"p{percent:g}; fewer than {episodes} episodes have no interval"
         return Estimate(value, n=values.size, method=method)
-    order = np.argsort(values, kind="stable")
-    sampled = np.random.default_rng(SEED).multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES // 4)
-    below = np.cumsum(sampled[:, place[order]], axis=1)
-    reached = (below < percent / 100 * below[:, -1:]).sum(axis=1)
-    tail = widened_tail(len(names), 0.025)
-    low, high = np.quantile(values[order][np.minimum(reached, values.size - 1)], [tail, 1 - tail])
-    return Estimate(value, min(float(low), value), max(float(high), value), values.size, f"p{percent:g}, bootstrap")
+    from scipy.special import bdtr  # imported late: it takes a quarter of a second
+
+    count = _effective_count(values <= value, place)
+    at_most = bdtr(np.arange(count + 1), count, percent / 100)
+    low, high = (at_most <= TAIL).sum(), (at_most < 1 - TAIL).sum() + 1  # ranks among `count` values, from 1
+    if high > count:
+        return Estimate(value, n=values.size, method=f"p{percent:g}; too few episodes weigh alike for an interval")
+    ordered = np.sort(values)
+    below, above = ordered[max(low * values.size // count - 1, 0)], ordered[-(-high * values.size // count) - 1]
+    return Estimate(value, min(float(below), value), max(float(above), value), values.size, f"p{percent:g}, order")
 
 
-def widened_tail(count: int, tail: float) -> float:
-    """The tail of percentiles over so few clusters that corresponds to Student's t (Hesterberg 2015)."""
-    from scipy.special import ndtr, stdtrit  # imported late: it takes a quarter of a second
+def episodes_for_percentile(percent: float) -> int:
+    """The fewest episodes of an interval: fewer may all lie on one side of the percentile."""
+    return max(MIN_EPISODES, math.ceil(math.log(TAIL) / math.log(max(percent, 100 - percent) / 100)))
 
-    return float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
+
+def _effective_count(chosen: np.ndarray, place: np.ndarray) -> int:
+    """How many independent values give the share of those chosen [n] as exactly, if clusters [n] are alike.
+
+    At least as many as if all values of a cluster were equal.
+    """
+    sizes, share = np.bincount(place), chosen.mean()
+    rest = np.bincount(place, chosen - share)
+    spread = float(rest @ rest) / chosen.size**2
+    independent = share * (1 - share) / spread if spread > 0 else chosen.size
+    return int(min(chosen.size, max(independent, chosen.size**2 / (sizes @ sizes))) + 1e-9)
 
 
 def t_quantile(degrees: float, confidence: float) -> float:

@@ -7,8 +7,10 @@ from typing import Literal
 import numpy as np
 
 from wmel.errors import BadInput, require_share
-from wmel.stats.estimate import RESAMPLES, SEED, Estimate, finite_numbers, t_quantile, widened_tail
+from wmel.stats.estimate import Estimate, finite_numbers, t_quantile
 
+RESAMPLES = 4000
+SEED = 20_240_229  # fixed, so that the same data always have the same interval
 MIN_CLUSTERS = 10  # fewer cover less than .90 (docs/calibration.md)
 MAX_EXPONENT = 200.0  # a bound beyond exp(200) times the value says nothing more
 Scale = Literal["plain", "log", "bounded"]
@@ -86,7 +88,7 @@ def cluster_bootstrap(
     values = tops / sums
     tail = (1 - confidence) / 2
     if scale == "bounded":
-        wider = widened_tail(count, tail)
+        wider = _widened_tail(count, tail)
         low, high = np.quantile(values, [wider, 1 - wider])
         return Estimate(value, float(low), float(high), count, f"bootstrap over {count} clusters")
     residuals = squares - 2 * values * products + values**2 * weights
@@ -114,3 +116,10 @@ def _resampled_sums(numbers: np.ndarray) -> np.ndarray:
     ]
     sums = np.concatenate(parts, axis=1)
     return sums[:, sums[0] > 0]
+
+
+def _widened_tail(count: int, tail: float) -> float:
+    """The tail of percentiles over so few clusters that corresponds to Student's t (Hesterberg 2015)."""
+    from scipy.special import ndtr, stdtrit  # imported late: it takes a quarter of a second
+
+    return float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
