@@ -4,7 +4,8 @@ from functools import partial
 from typing import Any
 
 from wmel.analysis.horizon import HorizonSweep
-from wmel.analysis.scorecard import Scorecard
+from wmel.analysis.scorecard import Scorecard, metric_data
+from wmel.catalog import METRICS
 from wmel.contract.cell import label_text
 from wmel.reports.cells import coverage_section, metric_bounds, metric_cell, scorecard_table
 from wmel.reports.document import (
@@ -33,6 +34,7 @@ def run_document(record: RunRecord, card: Scorecard) -> Document:
     """One line per metric; one that is undefined is left out where nothing requested it."""
     metadata = record.metadata
     requested = [*metadata.metrics, *(name for name, by in ANSWERS.items() if getattr(metadata, by) is not None)]
+    requested += [name for name in card.estimates if metric_data(name)["name"] not in METRICS.built_in]  # of plugins
     shown = {name: one for name, one in card.estimates.items() if one.is_defined or name in requested}
     setting = describe_setting(metadata, f"{metadata.episodes} of at most {metadata.horizon} steps")
     sections = [
