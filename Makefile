@@ -42,8 +42,8 @@ bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
 	  $(BIN)/python benchmarks/$$file.py || failed=1; \
 	done; exit $$failed
 
-calibration: .venv/all.stamp  ## write docs/calibration.md anew
-	$(BIN)/python benchmarks/calibration.py
+calibration: .venv/all.stamp  ## check every bound of verdicts and intervals, write docs/calibration.md anew (about 10 minutes)
+	$(BIN)/python benchmarks/claims.py
 
 reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write results/ and docs/reproduction.md
 	@for file in studies/paper/*.toml; do study=$$(basename $$file .toml); \

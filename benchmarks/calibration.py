@@ -1,232 +1,334 @@
-"""How often intervals cover and verdicts over-claim, by exact enumeration; writes docs/calibration.md."""
+"""The page docs/calibration.md and its figures, from what `claims.py` measured."""
 
-import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
+from typing import Any
 
-import numpy as np
+import figures
+from false_claims import BRANCHES, FARTHER, SHARES
+from interval_coverage import DISCORDANT, MOST_EXACT, NAMES
+from interval_coverage import SIZES as INTERVAL_SIZES
+from repeated_claims import CAP, MOST_ADDED, PHIS, RATES, STUDIES, WORSE_BY
+from sampled_coverage import CLUSTERS, COUNTS, ORACLE, RUNS, SKEWED, SOLVED, TIMED, TRAININGS, standard_error
+from wmel.analysis.verdict import DELTA, Label
+from wmel.stats.estimate import MIN_VALUES, episodes_for_percentile
+from wmel.stats.means import MIN_CLUSTERS
+from wmel.stats.recipes import MIN_TRAININGS
 
-from reference_intervals import bonett_price, newcombe, newcombe_paired
-from wmel.analysis.verdict import DELTA, RHO, STRICT_LABELS, TAU, Label, strict_branches
-from wmel.stats.estimate import Bounds, wilson_bounds
-from wmel.stats.paired import PairedCounts, tango
-from wmel.stats.power import binomial_table, discordant_outcomes
-from wmel.stats.proportions import agresti_caffo, clopper_pearson, miettinen_nurminen
-
-HUNDREDTHS = np.arange(101)
-RATES = HUNDREDTHS / 100
-ONE_RATE = {"wilson": wilson_bounds, "clopper-pearson": clopper_pearson}
-INTERVALS = {"agresti-caffo": agresti_caffo, "newcombe": newcombe, "miettinen-nurminen": miettinen_nurminen}
-PAIRED = {"tango": tango, "newcombe 10": newcombe_paired, "bonett-price": bonett_price}
-DISCORDANT = (*(hundredths / 100 for hundredths in range(10)), *(twentieths / 20 for twentieths in range(2, 11)))
-SIZES = (10, 30, 50, 150)
-LEAST_COVERAGE = {"wilson": 0.904, "clopper-pearson": 0.950}  # all bounds: at SIZES, rounded outward
-LEAST_COVERAGE |= {"agresti-caffo": 0.905, "newcombe": 0.879, "miettinen-nurminen": 0.904}
-LEAST_COVERAGE |= {"tango": 0.929, "newcombe 10": 0.869, "bonett-price": 0.890}
-MOST_FALSE = {Label.MODEL_BOTTLENECK: 0.029, Label.LEARNED_OUTPERFORMS: 0.029, Label.PLANNER_BOTTLENECK: 0.043}
-MOST_FALSE |= {Label.AS_GOOD: 0.043, Label.EQUIVALENT: 0.050}
-MOST_FALSE_OF_PAIRS = {"MODEL BOTTLENECK": 0.033, "LEARNED OUTPERFORMS": 0.033, "AS GOOD or EQUIVALENT": 0.050}
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+SHOWN_NS = (*range(5, 65, 5), *range(70, 110, 10), *range(125, 301, 25))
+SHOWN_SIZES = (5, 10, 19, 30, 73, 150, 380)
+SHOWN_TRAININGS = (3, 4, 5, 7, 10, 15, 20)
+Group = Mapping[tuple[Any, ...], Any]  # arguments -> result
+Measured = Mapping[str, Group]
+Row = Sequence[object]
+WIDTH = 119
 
 
-def coverage(name: str, n: int) -> float:
-    """Least probability, over the grid of rates, that a 95% interval holds the truth."""
-    if name in ONE_RATE:
-        return _coverage_of_a_rate(name, n)
-    return _coverage_of_pairs(name, n) if name in PAIRED else _coverage_of_a_gap(name, n)
+@dataclass(frozen=True)
+class Finding:
+    """A measured probability or coverage, its bound, and where it was measured."""
+
+    bound: str
+    value: float
+    where: str
+    limit: float
+    is_coverage: bool  # which is at least the limit; the probability of a false claim is at most the limit
+
+    @property
+    def margin(self) -> float:
+        """How far inside the bound the value lies; negative where it misses it."""
+        return self.value - self.limit if self.is_coverage else self.limit - self.value
+
+    @property
+    def holds(self) -> bool:
+        return self.margin >= 0
 
 
-def _coverage_of_a_rate(name: str, n: int) -> float:
-    interval = ONE_RATE[name](np.arange(n + 1.0), n)
-    return float(min(binomial_table(n, rate) @ _holds(interval, rate) for rate in RATES))
+def write(measured: Measured, worst: Sequence[Finding]) -> None:
+    """Writes the page and the curve of every branch."""
+    for label in BRANCHES:
+        limit = next(one.limit for one in worst if one.bound == label)
+        figures.write(figure_name(label), [[_panel(label, measured["branches"], limit)]], margin=110)
+    PAGE.write_text(page(measured, worst))
 
 
-def _coverage_of_a_gap(name: str, n: int) -> float:
-    interval = INTERVALS[name](*_counts(n))
-    chance, least = _chances(n), 1.0
-    for gap in range(-100, 101):
-        oracle = HUNDREDTHS[(gap <= HUNDREDTHS) & (HUNDREDTHS - gap <= 100)]
-        held = _holds(interval, gap / 100)
-        arms = np.einsum("ri,ij,rj->r", chance[oracle], held, chance[oracle - gap], optimize=True)
-        least = min(least, float(arms.min()))
-    return least
+def figure_name(label: Label) -> str:
+    return f"false-{label.name.lower().replace('_', '-')}.svg"
 
 
-def _coverage_of_pairs(name: str, n: int) -> float:
-    pairs, fits = _pairs(n)
-    interval, least = PAIRED[name](pairs), 1.0
-    for oracle_only, learned_only, mass in _paired_outcomes(n):
-        held = fits & _holds(interval, oracle_only - learned_only)
-        least = min(least, float(mass[held].sum()))
-    return least
-
-
-def false_claims(n: int, rule: str) -> dict[Label, float]:
-    """Greatest probability, over the grid of rates where a claim is false, that it is made of independent arms."""
-    made, chance = strict_made(n) if rule == "strict" else paper_made(n), _chances(n)
-    p_o, p_l = HUNDREDTHS[:, None], HUNDREDTHS[None, :]
-    apart = np.abs(p_o - p_l) >= round(100 * DELTA)
-    wrong = {
-        Label.MODEL_BOTTLENECK: p_o <= p_l,
-        Label.LEARNED_OUTPERFORMS: p_o >= p_l,
-        Label.PLANNER_BOTTLENECK: np.maximum(p_o, p_l) >= round(100 * RHO),
-        Label.AS_GOOD: apart | (p_o <= round(100 * (1 - RHO))),
-        Label.EQUIVALENT: apart,
+def _panel(label: Label, branches: Group, limit: float) -> figures.Panel:
+    """The probability over n in percent; the bound is a horizontal line."""
+    ns = [n for (n,) in branches]
+    curves = {
+        design: [(float(n), 100 * branches[(n,)][label][design]) for n in ns] for design in ("independent", "pairs")
     }
-    return {
-        label: float((chance @ made[label] @ chance.T)[where].max()) for label, where in wrong.items() if label in made
-    }
+    bound = [(float(n), 100 * limit) for n in (min(ns), max(ns))]
+    return figures.Panel(f"{label} is false, %", "episodes per arm", {**curves, "bound": bound}, legend=True)
 
 
-def false_claims_of_pairs(n: int) -> dict[str, float]:
-    """The same for pairs and what the strict rule says of their gap; both kinds of equivalence count as one."""
-    pairs, fits = _pairs(n)
-    gap, near = (tango(pairs, confidence=confidence) for confidence in (0.95, 0.90))
-    above, below = gap.low > 0, gap.high < 0
-    within = (near.low > -DELTA) & (near.high < DELTA) & ~above & ~below
-    worst = dict.fromkeys(MOST_FALSE_OF_PAIRS, 0.0)
-    for oracle_only, learned_only, mass in _paired_outcomes(n):
-        true_gap = oracle_only - learned_only
-        wrong = (true_gap <= 0, true_gap >= 0, abs(true_gap) >= DELTA - 1e-12)
-        for claim, made, is_wrong in zip(worst, (above, below, within), wrong, strict=True):
-            if is_wrong:
-                worst[claim] = max(worst[claim], float(mass[fits & made].sum()))
-    return worst
-
-
-def strict_made(n: int) -> dict[Label, np.ndarray]:
-    """Which counts [n+1,n+1] lead to which claim by the strict rule."""
-    counts, alone = _counts(n), np.arange(n + 1.0)
-    rates = clopper_pearson(alone, n, confidence=0.90)
-    oracle, learned = (Bounds(*(part[axis] for part in rates)) for axis in (np.s_[:, None], np.s_[None, :]))
-    gap, near = (miettinen_nurminen(*counts, confidence=confidence) for confidence in (0.95, 0.90))
-    branch = strict_branches(gap, near, oracle, learned)
-    return {label: branch == place for place, label in enumerate(STRICT_LABELS)}
-
-
-def paper_made(n: int) -> dict[Label, np.ndarray]:
-    """The same by the rule of the CPG paper."""
-    s_o, _, s_l, _ = _counts(n)
-    low, high = agresti_caffo(*_counts(n))
-    undecided = (low <= 0) & (high >= 0)
-    return {
-        Label.MODEL_BOTTLENECK: low > 0,
-        Label.LEARNED_OUTPERFORMS: high < 0,
-        Label.PLANNER_BOTTLENECK: undecided & (np.maximum(s_o, s_l) / n <= TAU),
-        Label.AS_GOOD: undecided & (np.minimum(s_o, s_l) / n >= 1 - TAU),
-    }
-
-
-def _chances(n: int) -> np.ndarray:
-    """Probability of every count at every rate of the grid [101,n+1]."""
-    return np.stack([binomial_table(n, rate) for rate in RATES])
-
-
-def _counts(n: int) -> tuple[np.ndarray, int, np.ndarray, int]:
-    alone = np.arange(n + 1.0)
-    return alone[:, None], n, alone[None, :], n
-
-
-def _pairs(n: int) -> tuple[PairedCounts, np.ndarray]:
-    """All discordant counts [n+1,n+1] with the concordant pairs split evenly, and which of them fit into n pairs."""
-    b, c = np.meshgrid(np.arange(n + 1.0), np.arange(n + 1.0), indexing="ij")
-    fits = b + c <= n
-    b, c = np.where(fits, b, 0), np.where(fits, c, 0)
-    both = np.floor((n - b - c) / 2)
-    return PairedCounts(both, b, c, n - b - c - both), fits
-
-
-def _paired_outcomes(n: int):
-    """Discordant probabilities of the grid, also exactly delta apart, and the chance of all counts [n+1,n+1]."""
-    grid = {(one, other) for one in DISCORDANT for other in DISCORDANT}
-    grid |= {(rate + DELTA, rate) for rate in DISCORDANT} | {(rate, rate + DELTA) for rate in DISCORDANT}
-    for one, other in sorted(grid):
-        if one + other <= 1:
-            likely, mass = discordant_outcomes(n, one, other), np.zeros((n + 1, n + 1))
-            mass[np.ix_(likely.first, likely.second)] = likely.mass
-            yield one, other, mass
-
-
-def _holds(interval: Bounds, truth: float) -> np.ndarray:
-    return (interval.low <= truth + 1e-12) & (interval.high >= truth - 1e-12)
-
-
-def page(sizes: tuple[int, ...]) -> str:
+def page(measured: Measured, worst: Sequence[Finding]) -> str:
     """The whole page."""
-    parts = [_introduction(), _coverages(sizes), _false_claims(sizes), _of_pairs(sizes)]
-    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    sections = [
+        _introduction(),
+        _bounds(worst),
+        _branches(measured["branches"]),
+        _unequal(measured["unequal"]),
+        _follow_ups(measured["follow-up"]),
+        _anytime(measured["anytime gap"], measured["anytime equivalence"]),
+        _families(measured["independent family"], measured["family of one oracle"]),
+        _recipes(measured["recipe"]),
+        _means(measured["mean"]),
+        _percentiles(measured["percentile"]),
+        _ratios(measured["ratio"]),
+        _intervals(measured["interval"]),
+        _paper(measured["paper"]),
+    ]
+    return "\n\n".join(sections) + "\n"
 
 
-def _introduction() -> list[str]:
-    return [
+def _introduction() -> str:
+    return section(
         "# Calibration",
-        "",
-        "After this page you know how often the intervals contain the true value, and how often the verdicts claim",
-        "something false.",
-        "",
-        "The numbers are exact: all outcomes of n episodes per arm are enumerated. Each number is the worst case over",
-        "a grid of true rates:",
-        "",
-        "- **Independent arms**: hundredths from 0 to 1, both included.",
-        "- **Pairs**: the probability that only the oracle succeeds, and the probability that only the model succeeds,",
-        f"  take {len(DISCORDANT)} values each from {DISCORDANT[0]:g} to {DISCORDANT[-1]:g}, and values that differ",
-        f"  by exactly {DELTA:g}.",
-        "",
-        "The numbers hold for these n and these grids. The page is written by `make calibration`. CI fails if a number",
-        "exceeds its bound, which is the worst of its column rounded outward (`tests/end_to_end/test_calibration.py`).",
+        "After this page you know how often verdicts claim something false, and how often intervals cover the truth.",
+        "`make calibration` computes every number, writes this page, and fails if a bound is missed. Unless a section "
+        "says that it is simulated, all outcomes of n episodes are enumerated, and the worst rates of a grid are "
+        "shown. Simulations have fixed seeds, and their standard error is stated.",
+    )
+
+
+def _bounds(worst: Sequence[Finding]) -> str:
+    def row(one: Finding) -> Row:
+        kind, sign = ("95% interval", "at least") if one.is_coverage else ("false claim", "at most")
+        holds = "yes" if one.holds else "**no**"
+        return [kind, one.bound, f"{sign} {one.limit:.3f}", three(one.value), one.where, holds]
+
+    return section(
+        "## Every bound",
+        "The greatest probability of a false claim, or the least coverage of an interval, and where it was found.",
+        table(["what", "of", "bound", "worst", "where", "holds"], map(row, worst)),
+    )
+
+
+def _branches(branches: Group) -> str:
+    ns = [n for (n,) in branches]
+    return section(
+        "## False labels after one look",
+        f"How often a label of the strict rule is false, at every n from {min(ns)} to {max(ns)}. A label is false "
+        "where:",
+        [f"- {label}: {where}." for label, where in BRANCHES.items()],
+        f"The probability is computed at {len(SHARES)} rates on the edge of the region in which the label is false. "
+        f"Where rates must be {DELTA:g} apart, a few that are up to {FARTHER[-1] * DELTA:g} apart are computed too. "
+        "Each cell shows independent arms / pairs. A dash means that no outcome of n episodes has this label.",
+        [
+            *table(["n", *BRANCHES], (branch_row(n, branches[(n,)]) for n in SHOWN_NS)),
+            table_row(["worst (at n)", *(_worst_ns(label, branches) for label in BRANCHES)]),
+            table_row(["first n", *(_first_ns(label, branches) for label in BRANCHES)]),
+        ],
+        [f"![How often {label} is false, over n](figures/{figure_name(label)})" for label in BRANCHES],
+    )
+
+
+def branch_row(n: int, found: Mapping[str, Mapping[str, float]]) -> Row:
+    return [n, *(" / ".join(_possible(value) for value in found[label].values()) for label in BRANCHES)]
+
+
+def _possible(value: float) -> str:
+    return three(value) if value > 0 else "-"
+
+
+def _worst_ns(label: str, branches: Group) -> str:
+    parts = []
+    for design in ("independent", "pairs"):
+        value, n = max((found[label][design], n) for (n,), found in branches.items())
+        parts.append(f"{three(value)} ({n})")
+    return " / ".join(parts)
+
+
+def _first_ns(label: str, branches: Group) -> str:
+    """The smallest n at which some outcome has the label."""
+    designs = ("independent", "pairs")
+    return " / ".join(str(min(n for (n,), found in branches.items() if found[label][one] > 0)) for one in designs)
+
+
+def _unequal(unequal: Group) -> str:
+    sizes = sorted({n for sizes in unequal for n in sizes})
+    return section(
+        "## Arms of unequal size",
+        "The greatest probability of a false gap, in either direction, of independent arms with these numbers of "
+        f"episodes. All pairs of {len(sizes)} sizes were computed: {', '.join(map(str, sizes))}.",
+        table(["episodes", *SHOWN_SIZES], (unequal_row(one, unequal) for one in SHOWN_SIZES)),
+    )
+
+
+def unequal_row(one: int, unequal: Group) -> Row:
+    pairs = (tuple(sorted((one, other))) for other in SHOWN_SIZES)
+    return [one, *(three(unequal[pair][0]) for pair in pairs)]
+
+
+def _follow_ups(looks: Group) -> str:
+    names = ("once", "advised", "whenever", "again")
+    rows = [
+        [n, *(three(max(getattr(found, name) for found in rates.values())) for name in names)]
+        for (n,), rates in looks.items()
     ]
+    return section(
+        "## Pairs added after a first look",
+        "An inconclusive verdict on n pairs names the number of fresh pairs that would decide. Once they are added, "
+        "the anytime rule judges all pairs, because the first look was a chance to claim a gap too. The table has the "
+        "greatest probability of a false gap in either direction, first look included, over equal rates of "
+        f"{_listed(RATES)} that correlate by {_listed(PHIS)}. At most {MOST_ADDED} pairs are added. All outcomes of "
+        "both looks are enumerated.",
+        "*As advised* adds the advised number. *Whenever* looks again after every added pair. *Strict again* would "
+        "judge all pairs by the strict rule as if there had been no first look. That claims too much, and no command "
+        "does it.",
+        table(["first look at n", "first look alone", "as advised", "whenever", "strict again"], rows),
+    )
 
 
-def _coverages(sizes: tuple[int, ...]) -> list[str]:
-    names = [*ONE_RATE, *INTERVALS, *PAIRED]
-    return [
-        "## Least coverage of 95% intervals",
-        "The smallest probability that the interval contains the true value. Wilson and Clopper-Pearson are intervals",
-        "of a rate; Agresti-Caffo, Newcombe and Miettinen-Nurminen of the gap of independent arms; Tango, Newcombe 10",
-        "and Bonett-Price of the gap of pairs. Newcombe's method 10 also depends on how many of the pairs with equal",
-        "outcomes are solved by both. Here it is half of them in every outcome; the column holds for this case alone.",
-        "",
-        *_table(["n", *names], [[n, *(f"{coverage(name, n):.3f}" for name in names)] for n in sizes]),
-    ]
+def _listed(numbers: Sequence[float]) -> str:
+    return f"{', '.join(f'{one:g}' for one in numbers[:-1])} or {numbers[-1]:g}"
 
 
-def _false_claims(sizes: tuple[int, ...]) -> list[str]:
+def _anytime(gaps: Group, equivalences: Group) -> str:
+    gap_names = ["each arm alone", *(f"{share:g}" for (share,) in gaps)]
+    rates = ["oracle", *(f"{rate:g}" for (rate,) in equivalences)]
+    return section(
+        "## Looking after every pair",
+        f"How often the anytime rule claims something false by pair {CAP}, if it is applied after every pair. First a "
+        "gap, in either direction, where the rates are equal and each arm alone solves the given share of pairs:",
+        table(gap_names, [["false gap", *map(three, gaps.values())]]),
+        f"Then equivalence, where the model's rate is {DELTA:g} below the oracle's and the arms do not correlate:",
+        table(rates, [["false equivalence", *map(three, equivalences.values())]]),
+    )
+
+
+def _families(independent: Group, shared: Group) -> str:
+    sizes = list(dict.fromkeys(n for _, n in independent))
+    rows = [[k, *(three(independent[k, n]) for n in sizes)] for k in dict.fromkeys(k for k, _ in independent)]
+    simulated = [[k, n, rate, f"{worse:.0%}", three(value)] for (k, (n, rate), worse), value in shared.items()]
+    return section(
+        "## Several comparisons",
+        "How often any of k comparisons shows a gap that is not there, after Holm's correction. First k independent "
+        "comparisons of n pairs each, where all rates are equal, at the worst rate:",
+        table(["k", *(f"n = {n}" for n in sizes)], rows),
+        f"Then k models and one oracle on the same seeds, simulated. Some models are worse than the oracle by "
+        f"{WORSE_BY:g}, the others equal it. {STUDIES} studies each, standard error at most "
+        f"{standard_error(0.05, STUDIES):.4f}.",
+        table(["k", "pairs", "oracle", "worse models", "false gap"], simulated),
+    )
+
+
+def _recipes(recipes: Group) -> str:
     rows = []
-    for n in sizes:
-        for rule in ("strict", "paper"):
-            found = false_claims(n, rule)
-            rows.append([n, rule, *(f"{found[label]:.3f}" if label in found else "-" for label in MOST_FALSE)])
-    return [
-        "## Greatest probability of a false claim about independent arms",
-        "A claim is false in these cases:",
-        "",
-        "- MODEL BOTTLENECK: the oracle's rate is not higher than the model's.",
-        "- LEARNED OUTPERFORMS: the model's rate is not higher than the oracle's.",
-        f"- PLANNER BOTTLENECK: at least one of the rates is {RHO:g} or more.",
-        f"- AS GOOD: the rates differ by {DELTA:g} or more, or the oracle's rate is {1 - RHO:g} or less.",
-        f"- EQUIVALENT: the rates differ by {DELTA:g} or more.",
-        "",
-        *_table(["n", "rule", *MOST_FALSE], rows),
+    for recipe, episodes in dict.fromkeys((one, other) for one, other, _ in recipes):
+        found = {trainings: value for (*kind, trainings), value in recipes.items() if kind == [recipe, episodes]}
+        rows.append([recipe, episodes, *(three(found[one]) for one in SHOWN_TRAININGS), three(min(found.values()))])
+    return section(
+        "## Training recipes",
+        "How often the 95% interval of the gap of a training recipe covers it, by the number of trainings. The success "
+        f"rates of trainings are normal around .5 and clipped to [0, 1], or they are {SOLVED:g} except for a share of "
+        f"trainings that failed and solve nothing. The oracle's rate is {ORACLE:g}. Fewer than {MIN_TRAININGS} "
+        f"trainings have no interval. Simulated {RUNS['recipe']} times for every number of trainings from "
+        f"{min(TRAININGS)} to {max(TRAININGS)}; {_error('recipe')}.",
+        table(["trainings", "episodes", *map(str, SHOWN_TRAININGS), "least of all"], rows),
+    )
+
+
+def _means(means: Group) -> str:
+    rows = [
+        [kind, decisions, *(three(means[kind, decisions, count]) for count in COUNTS)]
+        for kind, decisions in dict.fromkeys((kind, decisions) for kind, decisions, _ in means)
     ]
+    return section(
+        "## Means",
+        "How often Student's 95% interval of a mean covers it, over episodes of one value each, or of ten that are "
+        "alike. Normal values have a bound. Skewed ones have none: a few values show little of a long tail, and the "
+        f"interval covers less. Fewer than {MIN_VALUES} episodes have no interval. Simulated "
+        f"{RUNS['mean']} times; {_error('mean')}.",
+        table(["values", "per episode", *(f"{count} episodes" for count in COUNTS)], rows),
+    )
 
 
-def _of_pairs(sizes: tuple[int, ...]) -> list[str]:
-    return [
-        "## Greatest probability of a false claim about pairs, strict rule",
-        "Two claims have no column: PLANNER BOTTLENECK, and the part of AS GOOD that is about the oracle's rate. Both",
-        "use exact one-sided 95% bounds of a rate. They are false with a probability of .05 at most, whatever the",
-        "correlation within pairs.",
-        "",
-        *_table(
-            ["n", *MOST_FALSE_OF_PAIRS],
-            [[n, *(f"{rate:.3f}" for rate in false_claims_of_pairs(n).values())] for n in sizes],
-        ),
+def _percentiles(percentiles: Group) -> str:
+    rows = [
+        [f"p{percent}", episodes, kind, *(three(percentiles[kind, (percent, episodes), timed]) for timed in TIMED)]
+        for (percent, episodes), kind in dict.fromkeys((percentile, kind) for kind, percentile, _ in percentiles)
     ]
+    least = [
+        f"{episodes_for_percentile(percent)} episodes for p{percent}"
+        for percent in dict.fromkeys(percent for _, (percent, _), _ in percentiles)
+    ]
+    return section(
+        "## Percentiles",
+        "How often the 95% interval of a percentile of decision times covers it. Times are lognormal, and the "
+        f"decisions of an episode are more or less alike. An interval needs {', '.join(least)}: fewer may all lie on "
+        f"one side of the percentile. Simulated {RUNS['percentile']} times; {_error('percentile')}.",
+        table(["percentile", "episodes", "times", *(f"{timed} per episode" for timed in TIMED)], rows),
+    )
 
 
-def _table(names: list[str], rows: list[list]) -> list[str]:
-    return ["| " + " | ".join(map(str, cells)) + " |" for cells in (names, ["---"] * len(names), *rows)]
+def _ratios(ratios: Group) -> str:
+    rows = [
+        [kind, "no" if kind in SKEWED else "yes", *(three(ratios[kind, one]) for one in CLUSTERS)]
+        for kind in dict.fromkeys(kind for kind, _ in ratios)
+    ]
+    return section(
+        "## Ratios and bounded numbers",
+        "How often the 95% bootstrap interval of a ratio of sums covers it, by the number of clusters, such as "
+        f"episodes. Fewer than {MIN_CLUSTERS} have no interval. Skewed values have no bound. "
+        f"Simulated {RUNS['ratio']} times; {_error('ratio')}.",
+        table(["values", "bound", *(f"{one} clusters" for one in CLUSTERS)], rows),
+    )
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(SIZES))
-    sys.exit(print(f"wrote {PAGE.name}"))
+def _error(kind: str) -> str:
+    return f"the standard error of a coverage of .90 is {standard_error(0.9, RUNS[kind]):.4f}"
+
+
+def _intervals(intervals: Group) -> str:
+    return section(
+        "## Intervals of rates and of gaps",
+        "The least coverage of 95% intervals: of one rate (Wilson, Clopper-Pearson), of the gap of independent arms, "
+        f"and of the gap of pairs. Verdicts use the exact ones, which are computed for up to {MOST_EXACT} episodes "
+        "here; the sections above enumerate their tests for more. The others are shown for comparison. Rates are "
+        "hundredths from 0 to 1, both included. The probabilities that one arm alone solves a pair take "
+        f"{len(DISCORDANT)} values between {DISCORDANT[0]:g} and {DISCORDANT[-1]:g} each, and values exactly {DELTA:g} "
+        "apart. Newcombe's method 10 also looks at how the concordant pairs split into solved by both and by neither: "
+        "here evenly, and its column holds for this case alone.",
+        table(["n", *NAMES], (interval_row(n, intervals) for n in INTERVAL_SIZES)),
+    )
+
+
+def interval_row(n: int, intervals: Group) -> Row:
+    return [n, *(three(intervals[name, n]) if (name, n) in intervals else "-" for name in NAMES)]
+
+
+def _paper(paper: Group) -> str:
+    labels = [label for label in BRANCHES if label is not Label.EQUIVALENT]
+    return section(
+        "## The rule of the CPG paper",
+        "How often its labels are false, of n episodes per independent arm. Two of them rest on point estimates, and "
+        "none has a bound here. It judges only where it is requested.",
+        table(["n", *labels], ([n, *(three(found[label]) for label in labels)] for (n,), found in paper.items())),
+    )
+
+
+def section(title: str, *parts: str | Sequence[str]) -> str:
+    """A title, and prose, which is wrapped, or lines, which stay as they are, with an empty line between parts."""
+    blocks = (fill(part, WIDTH, break_on_hyphens=False) if isinstance(part, str) else "\n".join(part) for part in parts)
+    return "\n\n".join((title, *blocks))
+
+
+def three(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def table(names: Row, rows: Iterable[Row]) -> list[str]:
+    return [table_row(cells) for cells in (names, ["---"] * len(names), *rows)]
+
+
+def table_row(cells: Row) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
