@@ -26,7 +26,7 @@ EARLY = "pairs were added until its gaps were decided, which intervals and p-val
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What stands on one side: runs by task, and what must be said of them."""
+    """One side of a comparison: runs by task, and the notes about them."""
 
     kind: str
     tasks: dict[str, Run]

@@ -128,7 +128,7 @@ def _metric_refusal(beside: Sequence[str], known: Sequence[str], fitting: int) -
 
 
 def runner_options(given: Given, options: Mapping[str, Any], **more: Any) -> RunOptions:
-    """How a verb runs its cells; rows that were made with something else are run again, unless they may stand."""
+    """How a verb runs its cells; rows of another provenance are run again, or used as they are."""
     return RunOptions(
         executor=build_executor(given, options["executor"] or "serial", options["workers"]),
         device=given.settings["model"].get("device") or "cpu",
@@ -202,7 +202,7 @@ def folder_of(store: Store | None) -> Path | None:
 
 
 def listener_for(title: str, *, quiet: bool) -> AbstractContextManager[ProgressListener]:
-    """Who is told of long work: a progress bar, or nobody."""
+    """The listener of long work: a progress bar, or one that prints nothing."""
     return nullcontext(ProgressListener()) if quiet else progress_listener(title)
 
 

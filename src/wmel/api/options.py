@@ -219,7 +219,7 @@ class TaskOptions(TypedDict, total=False):
 
 
 class RowOptions(TypedDict, total=False):
-    """What is computed and kept of episodes."""
+    """What is computed and stored of episodes."""
 
     metrics: Annotated[
         Sequence[Any],
@@ -250,7 +250,7 @@ class RunnerOptions(TypedDict, total=False):
         str | None,
         Option("Run cells again whose versions, code, weights or device changed.", metavar="changed"),
     ]
-    keep: Annotated[bool, Option("Let such cells stand.", "flag", default=False)]
+    keep: Annotated[bool, Option("Use the stored rows of such cells as they are.", "flag", default=False)]
     quiet: Quiet
 
 

@@ -58,7 +58,7 @@ def power(
 
 
 def power_answer(record: PowerRecord) -> str:
-    """How many episodes decide, in a sentence, and what was asked besides."""
+    """How many episodes decide, in a sentence, and the answers to further options."""
     arms = {name: getattr(record, name) for name in ("oracle", "learned", "paired", "phi")}
     design = Design(**arms, equivalence=record.equivalence)
     unit = "pairs" if record.paired else "episodes per arm"
@@ -90,7 +90,7 @@ def _rounded(answer: float | None) -> str:
 
 
 def recorded_result(record: PowerRecord) -> Result:
-    """The result from what was asked."""
+    """The result of a request."""
     asked = record.model_dump(exclude={"kind", *stamp()})
     return power(**asked)
 

@@ -1,4 +1,4 @@
-"""What makes a function a verb: all its options in one signature, checked and converted whoever calls it."""
+"""What makes a function a verb: all its options in one signature, checked and converted for every caller."""
 
 import functools
 import inspect

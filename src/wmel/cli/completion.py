@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Callable, Collection, MutableMapping
 
-VARIABLE = "_WMEL_COMPLETE"  # set by the shell that asks for completions
+VARIABLE = "_WMEL_COMPLETE"  # set by the shell that requests completions
 WORDS, PLACE = "COMP_WORDS", "COMP_CWORD"  # bash
 LINE = "_TYPER_COMPLETE_ARGS"  # zsh, fish and PowerShell
 

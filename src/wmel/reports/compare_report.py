@@ -16,7 +16,7 @@ FEW = 5  # seeds that are listed
 def comparison_record(
     deltas: PairedDeltas, run_a: str, run_b: str, *, notes: list[str], bound: float | None
 ) -> ComparisonRecord:
-    """All that is said of a comparison of two sides; `bound` is that of --fail-if-worse."""
+    """The record of a comparison of two sides; `bound` is that of --fail-if-worse."""
     gate = None
     if bound is not None:
         gate = GateEntry(bound=bound, worse=[delta.task for delta in deltas.tasks if delta.is_worse_by(bound)])

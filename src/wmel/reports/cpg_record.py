@@ -1,4 +1,4 @@
-"""The record of a comparison of models, and the folder it is kept in."""
+"""The record of a comparison of models, and the folder where it is stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ def cpg_record(
     models: Mapping[str, str | None] | None = None,
     paper_first: bool = False,
 ) -> CPGRecord:
-    """All that is said of a comparison; its rows stay in the records of its arms."""
+    """The record of a comparison; its rows stay in the records of its arms."""
     runs = arms.by_name
     return CPGRecord(
         **stamp(),

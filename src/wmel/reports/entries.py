@@ -99,7 +99,7 @@ def _plain(column: Column, value: Any) -> Any:
 
 
 def same_record(one: Envelope, other: Envelope) -> bool:
-    """Whether two records say the same, whoever wrote them and when."""
+    """Whether two records have equal content; their stamps may differ."""
     stamped = {"schema_version", "wmel_version", "generated_at"}
     return agree(one.model_dump(exclude=stamped), other.model_dump(exclude=stamped))
 

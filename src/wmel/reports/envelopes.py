@@ -20,7 +20,7 @@ from wmel.reports.json_envelope import (
 
 
 class ClaimsEntry(Entry):
-    """What may be said of the trained checkpoints, and what of the recipe; null where one seed was trained."""
+    """The gap of the trained checkpoints and that of the recipe; null where one seed was trained."""
 
     these_checkpoints: EstimateEntry
     this_training_recipe: EstimateEntry
@@ -154,7 +154,7 @@ class DeltaEntry(Entry):
 
 
 class GateEntry(Entry):
-    """What was asked by --fail-if-worse, and which tasks are."""
+    """The bound of --fail-if-worse, and the tasks that are worse by it."""
 
     bound: Annotated[float, Field(gt=0, le=1)]
     worse: list[str]
@@ -224,7 +224,7 @@ class EsnrDifferenceEntry(Entry):
 
 
 class StateEntry(Entry):
-    """Where a model was asked."""
+    """A state at which a model was read."""
 
     episode_seed: Seed
     step: Count
@@ -301,7 +301,7 @@ class ToyRecord(Envelope):
 
 
 class PowerRecord(Envelope):
-    """What was asked; the answers are computed from it."""
+    """The request; the answers are computed from it."""
 
     kind: Literal["power"]
     oracle: float

@@ -87,7 +87,7 @@ def esnr_document(record: EsnrRecord) -> Document:
     scattered = [_figure("states", "Every state", record)] if aligned and known else []
     sections = [
         Section("Signal for its noise", [esnr_table(record), *ratios]),
-        Section("What may be said", [Points.of(esnr_sentences(record))]),
+        Section("What the readings show", [Points.of(esnr_sentences(record))]),
         Section("Where gradients point", pointed),
         Section("State by state", scattered),
         Section("Differences between models", [difference_table(record)]),
@@ -178,7 +178,7 @@ def difference_table(record: EsnrRecord) -> Table:
 
 
 def esnr_sentences(record: EsnrRecord) -> list[str]:
-    """What may be said, and what may not."""
+    """What the readings show, and their limits."""
     models = list(dict.fromkeys(one.model for one in record.readings))
     told = [sentence for model in models for sentence in _of_model(record, model)]
     for one in record.differences:
@@ -187,7 +187,7 @@ def esnr_sentences(record: EsnrRecord) -> list[str]:
 
 
 def describe_readings(record: EsnrRecord) -> str:
-    """Where, by what score and around what the models were asked."""
+    """The states, the objective and the mean action at which the models were read."""
     settings = record.readings[0].settings
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
     steps = settings.get("plan_horizon", settings.get("horizon"))  # its name until schema 2.1
@@ -265,7 +265,7 @@ def _warnings(one: EsnrEntry) -> list[str]:
     if one.alignment is not None and one.alignment.unresolved_share >= MUCH:
         told.append(f"at {one.alignment.unresolved_share:.0%} of the states the true direction is not resolved")
     if one.out_of_range_share >= 0.1:
-        told.append(f"{one.out_of_range_share:.0%} of the drawn actions lie beyond the action range")
+        told.append(f"{one.out_of_range_share:.0%} of the sampled actions lie beyond the action range")
     return told
 
 

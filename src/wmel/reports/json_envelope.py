@@ -125,7 +125,7 @@ class Metadata(Entry):
     seeds: Annotated[list[Seed], Field(min_length=1)]  # the first is `seed`
     perturb_prob: Annotated[float, Field(ge=0, le=1)]
     perturbation: str | None
-    metrics: list[str]  # asked for beside the usual ones
+    metrics: list[str]  # requested beside the usual ones
     init: Literal["task", "fixed"] | None  # where episodes start, where there is a choice
     success: str | None  # null: no criterion was given
     stop: Literal["success", "horizon"]

@@ -35,7 +35,7 @@ def over_training_document(trainings: Sequence[TrainingReadings]) -> Document:
         for method in trainings[0].methods
     ]
     sections = [
-        Section("What may be said", [Points.of(training_sentences(trainings))]),
+        Section("What the readings show", [Points.of(training_sentences(trainings))]),
         *curves,
         Section("Beside it", [correlation_table(trainings), *_beside(trainings)]),
         Section("Numbers", [training_table(trainings)]),
@@ -134,9 +134,9 @@ def _shows(count: int) -> str:
 
 
 def describe_trainings(trainings: Sequence[TrainingReadings]) -> str:
-    """Where and how the checkpoints were asked."""
+    """The states and the objective at which the checkpoints were read."""
     first = next(iter(trainings[0].records.values()))
-    return f"{esnr_report.describe_readings(first)}; noise drawn anew at every checkpoint"
+    return f"{esnr_report.describe_readings(first)}; fresh noise at every checkpoint"
 
 
 def _verdict(curve: TrainingCurve) -> str:

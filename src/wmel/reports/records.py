@@ -47,7 +47,7 @@ NULLABLE = (*SETTINGS, "layout", "perturbation", "init", "success")
 def run_record(
     run: Run, *, metrics: Sequence[str] = (), rewards: bool = False, card: ScorecardEntry | None = None
 ) -> RunRecord:
-    """The record of a run, with metrics asked for beside the usual ones.
+    """The record of a run, with metrics requested beside the usual ones.
 
     `rewards` keeps those of every step; they are most of a record of whole episodes. `card` is its scorecard, where
     that is known.

@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """All that is drawn against one label: points by arm, and by model."""
+    """The curves over one label: points by arm, and by model."""
 
     label: str
     where: str  # what does not move

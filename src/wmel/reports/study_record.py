@@ -34,7 +34,7 @@ def study_record(
     unread: Mapping[str, str] | None = None,
     paper_first: bool = False,
 ) -> StudyRecord:
-    """All that is said of a study; its rows stay in its store."""
+    """The record of a study; its rows stay in its store."""
     refused = list(compared.refused)
     entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
     uncompared = [_uncompared(one, metrics) for one in compared.uncompared]
