@@ -141,7 +141,8 @@ class _Runner:
                 if _training_key(cell) in untrained:
                     self._fail(cell, "its model", untrained[_training_key(cell)])
             self._run_episodes(cells, jobs, untrained, paths)
-            store.write_manifest(study, anytime=stops_early, looks=self._with_this_look(looks))
+            looks = self._with_this_look(looks)
+            self._write(lambda: store.write_manifest(study, anytime=stops_early, looks=looks))
             self._run_readings([one for one in unread if _training_key(one) not in untrained], paths)
         return self.summary
 
