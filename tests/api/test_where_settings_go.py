@@ -130,3 +130,13 @@ def test_a_sweep_of_metrics_alone_is_one_point(tmp_path, policy, horizon):
         assert {"success@1", "success@2"} <= result.record.points[0].scorecard.estimates.keys()
         assert "H*" not in str(result) and "none" not in str(result.document().title)
     assert len(found.plot().data) == 1
+
+
+def test_a_model_that_plans_by_itself_is_swept_by_the_length_of_its_plans(tmp_path):
+    """Its arm has no planner, so a point has the length among its swept settings alone."""
+    model = "tests.policies.own_models:Four"
+    swept = wmel.sweep(
+        "maze_toy", "native", model=model, sweep={"policy.plan_horizon": [2, 3]}, output=tmp_path / "s", **TINY
+    )
+    assert swept.table["plan_horizon"].to_list() == [2, 3]
+    assert wmel.load(tmp_path / "s").answer == swept.answer

@@ -203,7 +203,7 @@ class SweepRecord(Envelope):
 
     @model_validator(mode="after")
     def _is_one_sweep(self) -> "SweepRecord":
-        horizons = [point.plan_horizon for point in self.points]
+        horizons = [point.plan_horizon or point.swept.get("plan_horizon") for point in self.points]
         alone = all(set(point.swept) <= {"plan_horizon"} for point in self.points)
         is_ordered = len(horizons) > 1  # one point may have no planning horizon: a metric alone is swept
         if is_ordered and alone and (None in horizons or horizons != sorted(set(horizons), key=lambda one: one or 0)):
