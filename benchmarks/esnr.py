@@ -13,7 +13,7 @@ from wmel.closed_loop.run import BenchmarkRunner
 from wmel.diagnostics.esnr.measure import esnr
 from wmel.diagnostics.states import fresh_observations
 from wmel.machine import limit_threads
-from wmel.stats.estimate import mean
+from wmel.stats.estimate import MIN_VALUES, mean
 from wmel.training.data import collect
 from wmel.training.mlp import MLPTrainer
 
@@ -101,7 +101,7 @@ def against_the_closed_loop(model, seen) -> None:
         found = esnr(model, seen, method, **how)
         assert found.esnr.value and found.esnr.low is not None and found.esnr.high is not None
         width = (found.esnr.high - found.esnr.low) / 2 / found.esnr.value
-        while not returns or (_width(returns) > width and len(returns) < MOST_EPISODES):
+        while len(returns) < MIN_VALUES or (_width(returns) > width and len(returns) < MOST_EPISODES):
             begin = time.perf_counter()
             table = BenchmarkRunner(WORLD, policy, 4, 200, seed=len(returns), timed_decisions=0).run().table
             seconds += time.perf_counter() - begin
