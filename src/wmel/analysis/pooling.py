@@ -194,7 +194,7 @@ class StudyComparison:
     retrained: Mapping[str, Sequence[tuple[Run, Run]]] = field(default_factory=dict)  # (oracle, learned) by model
 
     def claims(self, model: str) -> PooledGap | None:
-        """The gap of the checkpoints and of the training recipe. None for fewer than two seeds or an anytime rule."""
+        """The gap of the checkpoints and of the recipe. None for fewer than two seeds, or by the anytime rule."""
         seeds = self.retrained.get(model, ())
         if len(seeds) < 2 or self.arms.is_anytime(model):
             return None

@@ -70,16 +70,16 @@ def power_answer(record: PowerRecord) -> str:
         return f"Equal rates ({record.oracle:g}) have no gap to show: --equivalence asks what shows them equal."
     needed = required_episodes(design, power=record.power)
     count = f"No number of {unit} up to {MAX_SEARCHED} shows" if needed is None else f"{needed} {unit} show"
-    said = [f"{count} {aim} with probability {record.power:.2f}"]
+    answers = [f"{count} {aim} with probability {record.power:.2f}"]
     if record.n is not None:
-        said.append(f"{record.n} show it with probability {design.power(record.n):.2f}")
+        answers.append(f"{record.n} show it with probability {design.power(record.n):.2f}")
     if record.paper:
         theirs = required_episodes(replace(design, agresti_caffo=True), power=record.power)
-        said.append(f"by the interval of the CPG paper {'none' if theirs is None else theirs}")
+        answers.append(f"by the interval of the CPG paper {'none' if theirs is None else theirs}")
     if record.half_width is not None:
         enough = episodes_for_half_width(record.oracle, record.learned, record.half_width)
-        said.append(f"{'none' if enough is None else enough} give an interval of +-{record.half_width:g}")
-    return f"{'; '.join(said)}."
+        answers.append(f"{'none' if enough is None else enough} give an interval of +-{record.half_width:g}")
+    return f"{'; '.join(answers)}."
 
 
 def _rounded(answer: float | None) -> str:

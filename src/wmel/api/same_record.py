@@ -72,9 +72,9 @@ def _has_value(cell: Cell, name: str, value: Any) -> bool:
 
 def _other_settings(held: RunRecord | SweepRecord, study: Study) -> Iterator[str]:
     """The settings that are others in a record. That of a sweep holds those that all its points share."""
-    said, cell = held.metadata, study.cells[0]
-    horizon = said.horizon if isinstance(said, RunMetadata) else said.episode_horizon
-    recorded = _by_name(said.parts, said.success, said.stop, horizon, said.execute)
+    metadata, cell = held.metadata, study.cells[0]
+    horizon = metadata.horizon if isinstance(metadata, RunMetadata) else metadata.episode_horizon
+    recorded = _by_name(metadata.parts, metadata.success, metadata.stop, horizon, metadata.execute)
     stored, wanted = (_without_swept(one, cell) for one in (recorded, _requested_settings(study, horizon)))
     if any(stored.get(name) is not None and stored.get(name) == wanted.get(name) for name in CHECKPOINT):
         stored, wanted = ({key: one for key, one in some.items() if key not in CHECKPOINT} for some in (stored, wanted))

@@ -49,17 +49,17 @@ def states(record: EsnrRecord) -> go.Figure:
     methods = list(dict.fromkeys(one.method for one in record.readings))
     for one in record.readings:
         pairs = zip(one.per_state, one.cosine_per_state or [], record.states, strict=False)
-        drawn = [point for point in pairs if point[0] is not None and point[0] > 0 and point[1] is not None]
-        if not drawn or one.method == "fog(fd)":
+        shown = [point for point in pairs if point[0] is not None and point[0] > 0 and point[1] is not None]
+        if not shown or one.method == "fog(fd)":
             continue
         look = lines[one.model]["marker"] | {"symbol": SYMBOLS[methods.index(one.method) % len(SYMBOLS)], "size": 7}
         figure.add_scatter(
-            x=[ratio for ratio, _, _ in drawn],
-            y=[cosine for _, cosine, _ in drawn],
+            x=[ratio for ratio, _, _ in shown],
+            y=[cosine for _, cosine, _ in shown],
             mode="markers",
             name=html.escape(f"{one.model} · {one.method}"),
             marker=look,
-            hovertext=[f"episode {place.episode_seed}, step {place.step}" for _, _, place in drawn],
+            hovertext=[f"episode {place.episode_seed}, step {place.step}" for _, _, place in shown],
         )
     figure.update_xaxes(title="ESNR of the state (logarithmic; estimators are not comparable)", type="log")
     figure.update_yaxes(title="cosine with the true gradient", range=[-1.05, 1.05])
@@ -164,14 +164,14 @@ def scatter_figure(trainings: Sequence[TrainingReadings], column: str, method: s
     figure, lines = _figure(trainings)
     for one in trainings:
         points = zip(one.updates, one.curve(method).esnr, one.column(column), strict=True)
-        drawn = [point for point in points if point[1] > 0 and np.isfinite(point[2])]
+        shown = [point for point in points if point[1] > 0 and np.isfinite(point[2])]
         figure.add_scatter(
-            x=[float(ratio) for _, ratio, _ in drawn],
-            y=[float(number) for _, _, number in drawn],
+            x=[float(ratio) for _, ratio, _ in shown],
+            y=[float(number) for _, _, number in shown],
             mode="markers",
             name=html.escape(one.name),
             marker=lines[one.name]["marker"],
-            hovertext=[f"{updates:.0f} updates" for updates, _, _ in drawn],
+            hovertext=[f"{updates:.0f} updates" for updates, _, _ in shown],
         )
     figure.update_xaxes(title=f"ESNR by {method} (logarithmic)", type="log")
     figure.update_yaxes(title=html.escape(column))
@@ -202,15 +202,15 @@ def _at_most(
     figure: go.Figure, one: TrainingReadings, estimates: Sequence[EstimateEntry], look: dict[str, Any]
 ) -> None:
     """Readings not above 0, at the upper end of their intervals."""
-    drawn = [
+    shown = [
         (float(updates), entry.high)
         for updates, entry in zip(one.updates, estimates, strict=True)
         if updates > 0 and entry.value is not None and entry.value <= 0 and entry.high is not None and entry.high > 0
     ]
-    if drawn:
+    if shown:
         figure.add_scatter(
-            x=[updates for updates, _ in drawn],
-            y=[high for _, high in drawn],
+            x=[updates for updates, _ in shown],
+            y=[high for _, high in shown],
             mode="markers",
             name=html.escape(f"{one.name}: at most"),
             legendgroup=html.escape(one.name),
@@ -219,19 +219,19 @@ def _at_most(
 
 
 def _line(figure: go.Figure, name: str, points: Sequence[TrainingPoint], look: dict[str, Any]) -> None:
-    drawn = [point for point in points if point.updates > 0]
-    if not drawn:
+    shown = [point for point in points if point.updates > 0]
+    if not shown:
         return
     ends = {
         "type": "data",
         "symmetric": False,
         "thickness": 1,
-        "array": [point.high - point.value for point in drawn],
-        "arrayminus": [point.value - point.low for point in drawn],
+        "array": [point.high - point.value for point in shown],
+        "arrayminus": [point.value - point.low for point in shown],
     }
     figure.add_scatter(
-        x=[point.updates for point in drawn],
-        y=[point.value for point in drawn],
+        x=[point.updates for point in shown],
+        y=[point.value for point in shown],
         error_y=ends,
         name=html.escape(name),
         legendgroup=html.escape(name),
