@@ -147,7 +147,9 @@ def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
     cell = study.diagnostics[0]
     paths = ModelPaths(Path(), Path(), objects=given.objects)
     diagnostic, world = build_diagnostic(cell, paths), build_environment(cell.environment, paths)
-    slopes = slope_steps(world, diagnostic.states, diagnostic.samples, diagnostic.plan_horizon)
+    slopes = slope_steps(
+        world, diagnostic.methods_in(world), diagnostic.states, diagnostic.samples, diagnostic.plan_horizon
+    )
     if diagnostic.oracle and slopes >= MANY_STEPS and not quiet:
         told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
         note(f"{told}; oracle=False (--no-oracle) leaves them out")

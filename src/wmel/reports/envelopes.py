@@ -195,6 +195,7 @@ class EsnrEntry(Entry):
     esnr: EstimateEntry
     esnr_per_rollout: EstimateEntry
     pooled: EstimateEntry
+    bias: EstimateEntry | None = None  # against infinitely many samples; null in records of earlier versions
     raw: float | None
     gaussian: float | None
     jackknife: float | None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wmel.contract.cell import ORACLE
+from wmel.diagnostics.esnr.result import mean_over_states
 from wmel.errors import BadInput
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
@@ -17,7 +18,6 @@ from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.records import stamp
 from wmel.reports.words import listed_words, part_words, short, stamp_words
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import cluster_bootstrap
 
 
 def joined_esnr_record(parts: Sequence[Mapping[str, Any]], versions: Mapping[str, str]) -> EsnrRecord:
@@ -59,11 +59,9 @@ def _difference(a: EsnrEntry, b: EsnrEntry, episodes: np.ndarray) -> Estimate:
     for one in (a, b):
         if one.esnr.value is None:
             return Estimate.undefined(f"{one.model}: {one.esnr.reason}")
-    gaps = np.array(a.per_state, float) - np.array(b.per_state, float)
-    there = np.isfinite(gaps)
-    if not there.any():
-        return Estimate.undefined("no observation has a ratio for both models")
-    return cluster_bootstrap(gaps[there], there[there], episodes[there])
+    return mean_over_states(
+        np.array(a.per_state, float) - np.array(b.per_state, float), episodes, int(a.settings["samples"])
+    )
 
 
 FEW_SAMPLES = 32

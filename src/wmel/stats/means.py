@@ -12,6 +12,7 @@ from wmel.stats.estimate import Estimate, finite_numbers, t_quantile
 RESAMPLES = 4000
 SEED = 20_240_229  # fixed, so that the same data always have the same interval
 MIN_CLUSTERS = 10  # fewer cover less than .90 (docs/calibration.md)
+DOMINANT = 0.5  # share of the sum of absolute values beyond which one cluster alone decides the mean
 MAX_EXPONENT = 200.0  # a bound beyond exp(200) times the value says nothing more
 Scale = Literal["plain", "log", "bounded"]
 NUMBERS_PER_CHUNK = 1 << 22
@@ -104,6 +105,49 @@ def cluster_bootstrap(
     far, near = np.quantile((values - value) / errors, [1 - tail, tail])
     low, high = float(value - far * error), float(value - near * error)
     return Estimate(value, low, high, count, f"bootstrap-t over {count} clusters")
+
+
+def skewed_mean(values: np.ndarray, clusters: np.ndarray, *, confidence: float = 0.95) -> Estimate:
+    """Mean of values [n] of which a few lie far above the rest, with an interval over clusters [n].
+
+    The interval is Student's after the cubic transformation that removes skewness (Hall 1992, Journal of the Royal
+    Statistical Society B 54). It stays within a few standard errors of the mean, however skewed the values are.
+    There is none where there are too few clusters, or where one of them alone decides the mean; `reason` says which.
+    """
+    require_share(confidence, "confidence")
+    values = np.asarray(values, float)
+    if values.ndim != 1 or len(values) != len(clusters):
+        raise BadInput(f"a mean needs a cluster for each value, got {np.shape(values)}, {np.shape(clusters)}")
+    if not np.isfinite(values).all():
+        return Estimate.undefined("not every number is finite")
+    if not len(values):
+        return Estimate.undefined("no values")
+    names, place = np.unique(clusters, return_inverse=True)
+    centre, count = float(values.mean()), len(names)
+    if count < MIN_CLUSTERS:
+        reason = f"an interval needs {MIN_CLUSTERS} clusters, there are {count}"
+        return Estimate(centre, n=count, method="no interval", reason=reason)
+    rest = np.bincount(place, values - centre, count)
+    squares = float(rest @ rest)
+    error = math.sqrt(count / (count - 1) * squares) / len(values)
+    if error <= 1e-12 * abs(centre):
+        return Estimate(centre, centre, centre, count, f"all {count} clusters are alike")
+    sizes = abs(np.bincount(place, values, count))
+    share = sizes.max() / sizes.sum()
+    if share > DOMINANT:
+        reason = (
+            f"one of {count} clusters makes up {share:.0%} of the sum, and an interval needs {DOMINANT:.0%} or less"
+        )
+        return Estimate(centre, n=count, method="no interval", reason=reason)
+    skew = float((rest**3).sum()) * math.sqrt(count) / squares**1.5
+    bend, shift, half = skew / math.sqrt(count) / 3, skew / math.sqrt(count) / 6, t_quantile(count - 1, confidence)
+    low, high = (centre - error * _undo_transformation(end, bend, shift) for end in (half, -half))
+    return Estimate(centre, low, high, count, f"t after Hall's transformation over {count} clusters")
+
+
+def _undo_transformation(value: float, bend: float, shift: float) -> float:
+    """The studentised mean that Hall's transformation takes to this value."""
+    return value if abs(bend) < 1e-9 else (float(np.cbrt(1 + 3 * bend * (value - shift))) - 1) / bend
 
 
 def _resampled_sums(numbers: np.ndarray) -> np.ndarray:

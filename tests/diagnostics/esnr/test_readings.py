@@ -35,7 +35,8 @@ def test_a_perfect_model_reads_like_the_oracle(cartpole):
     assert list(found) == [(model, method) for model in ("mine", "oracle") for method in ("fog(fd)", "zog")]
     for method in ("fog(fd)", "zog"):
         assert found["mine", method]["per_state"] == found["oracle", method]["per_state"]
-    assert found["mine", "fog(fd)"]["alignment"]["cosine"]["value"] == pytest.approx(1)
+        assert found["mine", method]["alignment"] == found["oracle", method]["alignment"]
+    assert 0.97 < found["mine", "fog(fd)"]["alignment"]["cosine"]["value"] < 1  # its noise is not that of the truth
 
 
 def test_an_opposed_model_points_against_the_true_gradient(cartpole):

@@ -89,8 +89,8 @@ class LinearQuadratic:
             action_cost * R, rng.normal(size=states), rng.normal(size=states),
         )  # fmt: skip
 
-    def pair(self):
-        A, B, Q, R, target = map(tensor, (self.A, self.B, self.Q, self.R, self.target))
+    def pair(self, to_array=tensor):
+        A, B, Q, R, target = map(to_array, (self.A, self.B, self.Q, self.R, self.target))
 
         def reward(latents, actions):
             apart = latents - target

@@ -201,7 +201,7 @@ def _visit_states(
 
 @lru_cache(4)
 def _true_gradient(plan: _ReadingPlan) -> TrueGradient | None:
-    """The oracle's gradients by central differences, where actions are continuous."""
+    """The oracle's gradients by central differences and with noise of their own, where actions are continuous."""
     if not isinstance(plan.environment.spec.actions, Box):
         return None
     return true_gradient(Oracle(plan.environment), plan.observations, **plan.arguments)
@@ -211,12 +211,7 @@ def _true_gradient(plan: _ReadingPlan) -> TrueGradient | None:
 def _oracle_readings(plan: _ReadingPlan) -> Sequence[Reading]:
     """The oracle read by every estimator."""
     truth, oracle = _true_gradient(plan), Oracle(plan.environment)
-    return tuple(
-        plan.read(ORACLE, oracle, method, truth)
-        if truth is None or method != "fog"
-        else Reading(ORACLE, None, truth.esnr, alignment(truth.esnr, truth))
-        for method in plan.methods
-    )
+    return tuple(plan.read(ORACLE, oracle, method, truth) for method in plan.methods)
 
 
 @refuse_unknown_settings

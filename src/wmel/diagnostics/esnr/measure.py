@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, cast
 
@@ -57,12 +57,12 @@ def esnr(
     """
     if method not in (*METHODS, DIFFERENCES):
         raise BadInput(f"no estimator is called {method!r}; known: {', '.join((*METHODS, DIFFERENCES))}")
-    if method == DIFFERENCES or (method == "fog" and isinstance(model, Oracle)):
-        options = {"objective": objective, "space": space, "mean": mean, "paper": paper, "progress": progress}
-        return true_gradient(model, observations, **options, **settings).esnr
-    setup = prepare_esnr(
-        model, observations, build_settings(settings, mean, paper), method, objective=objective, space=space, mean=mean
-    )
+    if method == "fog" and isinstance(model, Oracle):
+        method = DIFFERENCES
+    chosen = build_settings(settings, mean, paper)
+    setup = prepare_esnr(model, observations, chosen, method, objective=objective, space=space, mean=mean)
+    if method == DIFFERENCES:
+        return _by_differences(setup, progress).esnr
     each = setup.settings.samples * (setup.settings.population if method == "cem" else 1)
     with limit_blas_threads():
         parts = [METHODS[method](*arguments) for arguments in setup.chunks(each, progress)]
@@ -80,11 +80,18 @@ def true_gradient(
     progress: Progress = lambda observations: None,
     **settings: Any,
 ) -> TrueGradient:
-    """First-order gradients of a model that has no derivative, such as the oracle, by central differences."""
+    """First-order gradients of a model that has no derivative, such as the oracle, by central differences.
+
+    Their noise is independent of that of `esnr`: shared noise would align a model without signal with the truth.
+    """
     chosen = build_settings(settings, mean, paper)
     setup = prepare_esnr(model, observations, chosen, DIFFERENCES, objective=objective, space=space, mean=mean)
+    return _by_differences(replace(setup, noise="esnr truth"), progress)
+
+
+def _by_differences(setup: "EsnrSetup", progress: Progress) -> TrueGradient:
     with limit_blas_threads():
-        parts = [central_differences(*arguments) for arguments in setup.chunks(8 * chosen.samples, progress)]
+        parts = [central_differences(*arguments) for arguments in setup.chunks(8 * setup.settings.samples, progress)]
     measured = setup.result(concatenate_gradients([part.gradients for part in parts]))
     return TrueGradient(measured, np.concatenate([part.coarse_means for part in parts]))
 
@@ -97,6 +104,7 @@ class EsnrSetup:
     distribution: ActionDistribution
     observations: Observations
     method: str
+    noise: str = "esnr"  # models that share it are compared at the same noise
     start_s: float = field(default_factory=time.perf_counter)
 
     @property
@@ -107,7 +115,7 @@ class EsnrSetup:
         """The arguments of an estimator that imagines `each` sequences per observation, chunk by chunk."""
         for rows in split_observations(len(self.observations), each, self.settings.rows):
             streams = self.observations.streams.rows(np.arange(rows.start, rows.stop))
-            yield self.problem, self.distribution, streams, rows, f"esnr {self.settings.noise_seed}"
+            yield self.problem, self.distribution, streams, rows, f"{self.noise} {self.settings.noise_seed}"
             progress(rows.stop - rows.start)
 
     def result(self, gradients: Gradients) -> Esnr:
@@ -209,16 +217,17 @@ class Reading:
 def passes_over_states(models: int, methods: Sequence[str], environment: Environment, oracle: bool) -> int:
     """How many passes over all observations the readings of so many models take."""
     oracle = oracle and environment.spec.branchable
-    needs_slopes = oracle and isinstance(environment.spec.actions, Box) and "fog" not in methods
+    needs_slopes = oracle and isinstance(environment.spec.actions, Box)
     return len(methods) * (models + oracle) + needs_slopes
 
 
-def slope_steps(environment: Environment, observations: int, samples: int, horizon: int) -> int:
-    """Simulator steps that the oracle's central differences take."""
+def slope_steps(environment: Environment, methods: Sequence[str], observations: int, samples: int, horizon: int) -> int:
+    """Simulator steps that the oracle's central differences take: for the true gradient, and for its own ESNR."""
     space = environment.spec.actions
     if not environment.spec.branchable or not isinstance(space, Box):
         return 0
-    return 4 * horizon * space.width * observations * samples * horizon
+    passes = 1 + ("fog" in methods)
+    return passes * 4 * horizon * space.width * observations * samples * horizon
 
 
 def readings_data(
@@ -245,7 +254,7 @@ def _reading_data(reading: Reading) -> dict[str, Any]:
         "weights": reading.weights,
         "method": measured.method,
         "settings": measured.settings.used_by(measured.method, discrete=measured.gradients.discrete),
-        **{name: vars(getattr(measured, name)) for name in ("esnr", "esnr_per_rollout", "pooled")},
+        **{name: vars(getattr(measured, name)) for name in ("esnr", "esnr_per_rollout", "pooled", "bias")},
         **{name: getattr(measured, name) for name in names},
         "alignment": None
         if aligned is None

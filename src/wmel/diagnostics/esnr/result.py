@@ -10,10 +10,11 @@ from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.esnr.signal import Signal
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import cluster_bootstrap
+from wmel.stats.means import MIN_CLUSTERS, cluster_bootstrap, skewed_mean
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
 MIN_FOR_JACKKNIFE = 64  # samples
+MIN_FOR_ESNR = 32  # samples: with fewer the bias cannot be estimated (docs/calibration.md)
 AGREEMENT = 0.95  # cosine between the directions by two step sizes, below which the true gradient is not resolved
 
 
@@ -52,13 +53,21 @@ class Esnr:
 
     @cached_property
     def esnr(self) -> Estimate:
-        """The mean over observations, with its interval."""
-        reason = self.why_undefined
-        if reason:
-            return Estimate.undefined(reason)
-        known = np.isfinite(self.per_observation)
-        estimate = cluster_bootstrap(self.per_observation[known], known[known], self.episodes[known], scale="log")
+        """The mean over observations; its interval covers the expectation of this mean at this number of samples."""
+        if self.why_undefined:
+            return Estimate.undefined(self.why_undefined)
+        estimate = mean_over_states(self.per_observation, self.episodes, self.settings.samples)
         return replace(estimate, method=f"{estimate.method}; bias: {self.correction}")
+
+    @cached_property
+    def bias(self) -> Estimate:
+        """How far the ESNR of this many samples lies above that of infinitely many, as far as these samples show."""
+        if self.why_undefined:
+            return Estimate.undefined(self.why_undefined)
+        if self.settings.samples < MIN_FOR_ESNR:
+            given = self.settings.samples
+            return Estimate.undefined(f"the bias needs {MIN_FOR_ESNR} gradients per state, these are {given}")
+        return mean_over_states(self.per_observation - self.signal.extrapolated, self.episodes, self.settings.samples)
 
     @cached_property
     def esnr_per_rollout(self) -> Estimate:
@@ -175,11 +184,27 @@ def esnr_difference(a: Esnr, b: Esnr) -> Estimate:
     for one in (a, b):
         if one.why_undefined:
             return Estimate.undefined(f"{one.model}: {one.why_undefined}")
-    gaps = a.per_observation - b.per_observation
-    known = np.isfinite(gaps)
-    if not known.any():
+    return mean_over_states(a.per_observation - b.per_observation, a.episodes, a.settings.samples)
+
+
+def mean_over_states(values: np.ndarray, episodes: np.ndarray, samples: int) -> Estimate:
+    """The mean of ratios, or of their differences, over observations [B]; NaN are left out.
+
+    It has no interval where one would cover less than it claims, or where the bias cannot be estimated.
+    """
+    known = np.isfinite(values)
+    found = skewed_mean(values[known], episodes[known])
+    if not found.is_defined:
         return Estimate.undefined("no observation has a ratio for both models")
-    return cluster_bootstrap(gaps[known], known[known], a.episodes[known])
+    if samples < MIN_FOR_ESNR:
+        reason = f"an interval needs {MIN_FOR_ESNR} gradients per state, these are {samples}"
+    elif found.n < MIN_CLUSTERS:
+        reason = f"an interval needs states of {MIN_CLUSTERS} episodes, these are of {found.n}"
+    elif found.low is None:
+        reason = f"{found.reason}: use the median or the pooled ratio, or more states".replace("clusters", "episodes")
+    else:
+        return found
+    return Estimate(found.value, n=found.n, method="no interval", reason=reason)
 
 
 @dataclass(frozen=True, eq=False)
