@@ -1,12 +1,12 @@
 """The page docs/calibration.md and its figures, from what `claims.py` measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import fill
-from typing import Any
 
 import figures
+from calibration_text import Group, Row, section, table, table_row, three
+from esnr_calibration import esnr_sections
 from false_claims import BRANCHES, FARTHER, SHARES
 from interval_coverage import DISCORDANT, MOST_EXACT, NAMES
 from interval_coverage import SIZES as INTERVAL_SIZES
@@ -21,10 +21,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 SHOWN_NS = (*range(5, 65, 5), *range(70, 110, 10), *range(125, 301, 25))
 SHOWN_SIZES = (5, 10, 19, 30, 73, 150, 380)
 SHOWN_TRAININGS = (3, 4, 5, 7, 10, 15, 20)
-Group = Mapping[tuple[Any, ...], Any]  # arguments -> result
 Measured = Mapping[str, Group]
-Row = Sequence[object]
-WIDTH = 119
 
 
 @dataclass(frozen=True)
@@ -83,6 +80,7 @@ def page(measured: Measured, worst: Sequence[Finding]) -> str:
         _means(measured["mean"]),
         _percentiles(measured["percentile"]),
         _ratios(measured["ratio"]),
+        *esnr_sections(measured),
         _intervals(measured["interval"]),
         _paper(measured["paper"]),
     ]
@@ -314,21 +312,3 @@ def _paper(paper: Group) -> str:
         "none has a bound here. It judges only where it is requested.",
         table(["n", *labels], ([n, *(three(found[label]) for label in labels)] for (n,), found in paper.items())),
     )
-
-
-def section(title: str, *parts: str | Sequence[str]) -> str:
-    """A title, and prose, which is wrapped, or lines, which stay as they are, with an empty line between parts."""
-    blocks = (fill(part, WIDTH, break_on_hyphens=False) if isinstance(part, str) else "\n".join(part) for part in parts)
-    return "\n\n".join((title, *blocks))
-
-
-def three(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def table(names: Row, rows: Iterable[Row]) -> list[str]:
-    return [table_row(cells) for cells in (names, ["---"] * len(names), *rows)]
-
-
-def table_row(cells: Row) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"

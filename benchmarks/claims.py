@@ -12,6 +12,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import calibration
+import esnr_coverage
 import false_claims
 import interval_coverage
 import repeated_claims
@@ -34,6 +35,8 @@ MOST_FALSE: dict[str, float] = {  # greatest probabilities of a false claim
     "a gap, looking after every pair": 0.050,
     "equivalence, looking after every pair": 0.050,
     "a gap among several, after Holm's correction": 0.050,
+    "alignment of a model without signal": 0.070,
+    "what the printed bias of ESNR leaves": 0.150,  # a share of the ratio of infinitely many samples
 }
 COMPARED = {  # intervals that verdicts do not use: the least coverage at the n of the page, rounded outward
     "wilson": 0.904,
@@ -53,6 +56,10 @@ LEAST_COVERAGE: dict[str, float] = {  # of 95% intervals
     "mean": 0.900,
     "percentile": 0.900,
     "ratio": 0.900,
+    "ESNR": 0.900,
+    "difference of ESNR": 0.900,
+    "pooled ratio": 0.900,
+    "no interval of ESNR": 1.000,  # below the least numbers of states and samples
 }
 Calls = Sequence[tuple[Any, ...]]
 Measured = dict[str, dict[tuple[Any, ...], Any]]  # group -> arguments -> result
@@ -95,6 +102,23 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
         "ratio": (
             sampled_coverage.ratio_coverage,
             list(product(sampled_coverage.RATIOS, sampled_coverage.CLUSTERS)),
+        ),
+        "esnr": (
+            esnr_coverage.esnr_coverage,
+            list(product(esnr_coverage.PROBLEMS, esnr_coverage.SETTINGS, esnr_coverage.SAMPLES)),
+        ),
+        "esnr refused": (esnr_coverage.refused_share, esnr_coverage.REFUSED),
+        "esnr difference": (
+            esnr_coverage.difference_coverage,
+            list(product(esnr_coverage.COMPARED, esnr_coverage.SAMPLES)),
+        ),
+        "pooled": (
+            esnr_coverage.pooled_coverage,
+            list(product(esnr_coverage.PROBLEMS, esnr_coverage.COMPARED, esnr_coverage.POOLED_SAMPLES)),
+        ),
+        "alignment": (
+            esnr_coverage.false_alignment,
+            list(product(esnr_coverage.COMPARED, esnr_coverage.ALIGNED_SAMPLES)),
         ),
         "interval": (
             interval_coverage.coverage,
@@ -148,6 +172,7 @@ def findings(measured: Measured) -> Iterator[Finding]:
     for (k, (n, rate), worse), value in measured["family of one oracle"].items():
         yield finding(holm, value, f"{k} models, one oracle of rate {rate:g}, {n} pairs, {worse:.0%} worse")
     yield from _coverage_findings(measured)
+    yield from _esnr_findings(measured)
 
 
 def _coverage_findings(measured: Measured) -> Iterator[Finding]:
@@ -163,6 +188,24 @@ def _coverage_findings(measured: Measured) -> Iterator[Finding]:
             yield finding("ratio", value, f"{kind}, {clusters} clusters")
     for (name, n), value in measured["interval"].items():
         yield finding(name, value, f"n = {n}")
+
+
+def _esnr_findings(measured: Measured) -> Iterator[Finding]:
+    for (problem, estimator, samples), found in measured["esnr"].items():
+        where = f"{estimator}, {problem}, {samples} samples"
+        for states, value in found.covered.items():
+            yield finding("ESNR", value, f"{where}, {states} states")
+        yield finding("what the printed bias of ESNR leaves", found.left, where)
+    for (states, samples), value in measured["esnr refused"].items():
+        yield finding("no interval of ESNR", value, f"{states} states, {samples} samples")
+    for group, bound in (("esnr difference", "difference of ESNR"), ("pooled", "pooled ratio")):
+        for key, found in measured[group].items():
+            where = f"{', '.join(map(str, key))} samples"
+            yield from (finding(bound, value, f"{where}, {states} states") for states, value in found.items())
+    for (estimator, samples), found in measured["alignment"].items():
+        for states, value in found.claimed.items():
+            where = f"{estimator}, {samples} samples, {states} states"
+            yield finding("alignment of a model without signal", value, where)
 
 
 def worst(found: Sequence[Finding]) -> list[Finding]:

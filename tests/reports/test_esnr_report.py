@@ -56,7 +56,7 @@ def record(*readings, differences=()):
             [reading("m", "fog", (0.5, -0.1, 1)), reading("m", "zog", (0.05, 0.04, 0.06))],
             "fog is not told apart from zog",
         ),
-        ([reading("m", "fog", (5,)), reading("m", "zog", (1,))], "without intervals, too few episodes"),
+        ([reading("m", "fog", (5,)), reading("m", "zog", (1,))], "without an interval for fog and zog: fog 5, zog 1"),
         ([reading("m", "fog", (5,), (-0.2,))], "too few episodes to say where its gradients point"),
         ([reading("m", "zog", (5, 4, 6))], "too few to correct the bias"),
         ([reading("oracle", "zog", (5, 4, 6))], "levels have no slope"),

@@ -19,13 +19,13 @@ from wmel.diagnostics.ceiling_bounce.panel import ANGLES, ESTIMATORS, SIGMA, Pan
 from wmel.diagnostics.ceiling_bounce.problem import landscape
 from wmel.reports.toy_figures import ascents_figure, landscape_figure, ratios_figure
 from wmel.reports.toy_report import toy_answer, toy_document, toy_sentences, toy_table
-from wmel.stats.estimate import Estimate
+from wmel.stats.estimate import Estimate, mean
 
 
 @cache
 def made_panel(speed: float) -> Panel:
     """Numbers made up such that FoG has the most signal and gets nowhere."""
-    climb = np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99])
+    climb = np.linspace(0, 1, 21)[:, None] * np.array([1.0, 0.99] * 3)
     readings = []
     for place, one in enumerate(ESTIMATORS):
         fog = one.name == "FoG"
@@ -67,8 +67,8 @@ def test_the_markdown_has_the_same_tables(panels):
 def test_sentences_come_from_the_numbers(panels):
     told = " ".join(toy_sentences(panels[1]))
     assert "FoG) have the highest ESNR per rollout (mean 992.9, median 1e+03)" in told
-    assert "in 0% of the seeds" in told and "CEM 8/64, with 0.496 per rollout, climbs fastest" in told
-    assert "at 25% of 14 angles" in told and "puts MPPI first (6)" in told
+    assert "in 0% of the seeds" in told and "CEM 8/64, with 0.496 per rollout, climbs faster" in told
+    assert "at 25% of 14 angles" in told and "highest, 6, for MPPI (number 6) of 7 by AUC" in told
 
 
 @settings(deadline=None, max_examples=50)
@@ -80,7 +80,64 @@ def test_a_sentence_has_the_share_of_the_flat_angles(ratios):
     first = replace(panel.first_order, ratios=np.array(ratios))
     changed = replace(panel, readings=(first, *panel.without_first_order))
     flat = sum(one for angle, one in known.items() if abs(angle) <= 0.05) / sum(known.values())
-    assert any(one.startswith(f"{flat:.0%} of the mean ESNR of FoG comes from ") for one in toy_sentences(changed))
+    (told,) = (one for one in toy_sentences(changed) if "of the mean ESNR of FoG" in one)
+    assert told.startswith(f"{flat:.0%} of the mean ESNR of FoG comes from ")
+    assert ("depends on the angles" in told) == (flat > 0.5)
+
+
+CLIMBS = st.lists(st.floats(0.3, 1).map(lambda one: round(one, 2)), min_size=6, max_size=6)
+FOUND = st.tuples(st.sampled_from([-0.1, 0.2, 3.0, 70.0]), CLIMBS, st.sampled_from([1.0, 40.0, 27_000.0]))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(FOUND, min_size=len(ESTIMATORS), max_size=len(ESTIMATORS)), st.integers(1, 6))
+def test_every_sentence_is_true_of_the_numbers(found, seeds):
+    """Each claim is computed again from heights [iterations, seeds], ratios and literal numbers."""
+    panel, ramp = made_panel(6.0), np.linspace(0, 1, 21)[:, None]
+    readings = tuple(
+        replace(one, ratios=np.full(len(ANGLES), ratio), literal=literal, heights=ramp * np.array(climbs[:seeds]))
+        for one, (ratio, climbs, literal) in zip(panel.readings, found, strict=True)
+    )
+    panel = replace(panel, readings=readings)
+    told, answer = " ".join(toy_sentences(panel)), toy_answer([panel])
+    spread = {one.name: mean(one.heights[1:].mean(axis=0)) for one in readings}
+    speed = {name: one.value for name, one in spread.items()}
+    fog, fastest = readings[0], max(readings, key=lambda one: speed[one.name])
+    better = sum(one.ratios[0] > fog.ratios[0] for one in readings)
+    assert ("have the highest ESNR per rollout" in told) == (better == 0)
+    assert (f"of rank {1 + better} " in told) == (better > 0)
+    assert ("no AUC is higher" in told) == all(one <= speed["FoG"] for one in speed.values())
+    own, other = spread["FoG"], spread[fastest.name]
+    is_slower = own.high is not None and other.low is not None and own.high < other.low
+    assert (f"{fastest.name}, with {fastest.mean:.3g} per rollout, climbs faster" in told) == is_slower
+    highest = [one for one in readings if one.literal == max(one.literal for one in readings)]
+    for one in highest:
+        place = 1 + sum(speed[other] > speed[one.name] for other in speed)
+        assert f"{one.name} (number {place})" in told.split("literal number")[1]
+    assert told.split("literal number")[1].count("(number ") == len(highest)
+    leader = max(readings, key=lambda one: one.mean)
+    own, other = spread[leader.name], spread[fastest.name]
+    slower = own.high is not None and other.low is not None and own.high < other.low
+    unknown = any(one.low is None for one in spread.values())
+    assert answer.startswith("No: ") == slower
+    assert answer.startswith("Cannot tell ") == (unknown and not slower)
+    assert answer.startswith("No difference: ") == (not unknown and not slower)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(3, 20))
+def test_the_landscape_is_as_the_sentence_says(speed):
+    land = landscape(round(speed, 3), SIGMA)
+    told = toy_sentences(replace(made_panel(6.0), landscape=land))[0]
+    if not land.contact.any():
+        assert "never meets" in told and f"flies {land.distances.max():.2f} m" in told
+        return
+    first, last = np.flatnonzero(land.contact)[[0, -1]]
+    jump = land.distances[last + 1] - land.distances[last]
+    assert f"angles {land.angles[first]:.3f} to {land.angles[last]:.3f}" in told
+    assert f"jumps {'up' if jump > 0 else 'down'} by {abs(jump):.2f} m" in told
+    before, behind = land.distances[:first].max(), land.distances[last + 1 :].max()
+    assert f"it is {before:.2f} m at best, behind it {behind:.2f} m" in told
 
 
 @settings(deadline=None, max_examples=50)
@@ -96,7 +153,7 @@ def test_the_first_sentence_names_the_highest_esnr_and_the_fastest_ascent(found)
     fastest = max(changed, key=lambda one: one.speed_of_ascent.value)
     slower = leader.speed_of_ascent.high < fastest.speed_of_ascent.low
     answer = toy_answer([panel])
-    assert answer.startswith("No: " if slower else "Yes: in 1 launch ")
+    assert answer.startswith("No: " if slower else "No difference: in 1 launch ")
     if slower:
         assert f"At 6 m/s {leader.name} has the highest ESNR ({leader.mean:.3g} per rollout)" in answer
         assert f"in {leader.reached.value:.0%} of the seeds; {fastest.name} ({fastest.mean:.3g})" in answer
@@ -107,7 +164,7 @@ def test_other_numbers_give_other_sentences(panels):
     best = panels[1].readings[1]
     quiet = replace(panels[1].first_order, ratios=best.ratios / 100, heights=best.heights + 0.01)
     told = " ".join(toy_sentences(replace(panels[1], readings=(quiet, *panels[1].without_first_order))))
-    assert "ESNR per rollout of rank 7" in told and "as fast as any" in told and "highest" not in told
+    assert "ESNR per rollout of rank 7" in told and "no AUC is higher" in told
 
 
 def test_without_contact_nothing_is_said_of_signs():

@@ -19,7 +19,8 @@ from wmel.experiments.store import Store
 from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord
-from wmel.reports.esnr_report import esnr_answer, esnr_document, joined_esnr_record
+from wmel.reports.esnr_record import joined_esnr_record
+from wmel.reports.esnr_report import esnr_answer, esnr_document
 from wmel.reports.records import write_record
 from wmel.results import Result
 

@@ -18,7 +18,7 @@ from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.document import draw_figure, plotly_needed
 from wmel.reports.envelopes import OverTrainingRecord
-from wmel.reports.esnr_report import joined_esnr_record
+from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.over_training_curves import (
     TrainingReadings,
     over_training_record,

@@ -26,7 +26,7 @@ from wmel.experiments.store import Store
 from wmel.files import read_toml
 from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord, StudyRecord
-from wmel.reports.esnr_report import joined_esnr_record
+from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.study_gaps import study_answer, study_gaps, study_intervals
 from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record

@@ -1,72 +1,19 @@
-"""The record and the report of ESNR readings."""
+"""The report of ESNR readings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import combinations
-from typing import Any
-
-import numpy as np
 
 from wmel.contract.cell import ORACLE
-from wmel.diagnostics.esnr.result import mean_over_states
-from wmel.errors import BadInput
 from wmel.reports.cells import undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
-from wmel.reports.entries import estimate_entry
-from wmel.reports.envelopes import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
+from wmel.reports.envelopes import EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.records import stamp
 from wmel.reports.words import listed_words, part_words, short, stamp_words
-from wmel.stats.estimate import Estimate
-
-
-def joined_esnr_record(parts: Sequence[Mapping[str, Any]], versions: Mapping[str, str]) -> EsnrRecord:
-    """The record of models that were read one by one, each together with the oracle."""
-    first = parts[0]
-    for part in parts[1:]:
-        for name in ("environment", "objective", "source", "states"):
-            if part[name] != first[name]:
-                raise BadInput(f"readings cannot be put side by side: their {name} differs")
-    own = [one for part in parts for one in part["readings"] if one["model"] != ORACLE]
-    truth = [one for one in first["readings"] if one["model"] == ORACLE]
-    entries = [EsnrEntry(**one) for one in (*own, *truth)]
-    episodes = np.array([state["episode_seed"] for state in first["states"]])
-    shared = {name: first[name] for name in ("environment", "objective", "source", "states")}
-    return EsnrRecord(
-        **stamp(),
-        kind="esnr",
-        **shared,
-        readings=entries,
-        differences=_differences([one for one in entries if one.model != ORACLE], episodes),
-        versions=dict(versions),
-        parts={kind: part for kind, part in first.get("parts", {}).items() if kind != "model"},
-    )
-
-
-def _differences(entries: Sequence[EsnrEntry], episodes: np.ndarray) -> list[EsnrDifferenceEntry]:
-    """Every pair of models by the same estimator with the same settings."""
-    pairs = [(a, b) for a, b in combinations(entries, 2) if a.method == b.method and a.settings == b.settings]
-    return [
-        EsnrDifferenceEntry(
-            model=a.model, other=b.model, method=a.method, estimate=estimate_entry(_difference(a, b, episodes))
-        )
-        for a, b in pairs
-    ]
-
-
-def _difference(a: EsnrEntry, b: EsnrEntry, episodes: np.ndarray) -> Estimate:
-    """A - B on the same states and the same noise."""
-    for one in (a, b):
-        if one.esnr.value is None:
-            return Estimate.undefined(f"{one.model}: {one.esnr.reason}")
-    return mean_over_states(
-        np.array(a.per_state, float) - np.array(b.per_state, float), episodes, int(a.settings["samples"])
-    )
-
 
 FEW_SAMPLES = 32
 DOMINANT = 0.25  # share of the mean ESNR by one state
 LISTED = 4  # more readings than this are counted, not named
+LARGE_BIAS = 0.1  # share of the value
 MUCH = 0.01  # shares below this are not worth a sentence
 NAMES = {
     "fog": "first-order gradients (fog)",
@@ -101,13 +48,15 @@ def esnr_answer(record: EsnrRecord) -> str:
     measured = [one for one in rows if one.esnr_per_rollout.low is not None]
     shown = [one for one in measured if (one.esnr_per_rollout.low or 0) > 0]
     if not measured:
-        return "Cannot tell whether gradients carry any signal: no reading has an interval; more episodes give one."
+        reasons = listed_words(list(dict.fromkeys(map(_why_no_interval, rows))), LISTED)
+        return f"Cannot tell whether gradients carry any signal: no reading has an interval ({reasons})."
     if not shown:
         return "No estimator is shown to carry any signal through these models: no interval lies above 0."
-    doubted = {f"{one.method} through {one.model}": _doubt(one) for one in shown if _doubt(one)}
+    doubtful = [one for one in rows if _doubt(one) and (one in shown or one not in measured)]
+    doubted = [(f"{one.method} through {one.model}", _doubt(one)) for one in doubtful]
     trusted = [one for one in shown if not _doubt(one)]
     if not trusted:
-        reasons = "; ".join(f"{name}: {doubt}" for name, doubt in list(doubted.items())[:LISTED])
+        reasons = "; ".join(f"{name}: {doubt}" for name, doubt in doubted[:LISTED])
         return f"Cannot tell which gradients carry a signal: {reasons}; {_remedies(shown)} would show it."
     best = max(trusted, key=lambda one: one.esnr_per_rollout.value or 0)
     others = [one for one in measured if one is not best and not _doubt(one)]
@@ -116,17 +65,26 @@ def esnr_answer(record: EsnrRecord) -> str:
     found = f"{rank} (ESNR {with_interval(best.esnr_per_rollout).text} per imagined rollout)"
     equals = f", not told apart from {listed_words(close, LISTED)}" if close else ""
     points = next(iter(_direction_words(best)), "whether its gradients point the right way was not measured")
-    unranked = f"; not ranked: {listed_words([f'{k} ({v})' for k, v in doubted.items()], LISTED)}" if doubted else ""
+    unranked = (
+        f"; not ranked: {listed_words([f'{name} ({doubt})' for name, doubt in doubted], LISTED)}" if doubted else ""
+    )
     return f"{best.method} through {best.model} carries {found}{equals}; {points}{unranked}."
 
 
 def _doubt(one: EsnrEntry) -> str:
     """Why a mean ESNR cannot be relied on; nothing where it can."""
+    if one.esnr_per_rollout.low is None:
+        return _why_no_interval(one)
     if _has_few_samples(one):
         return f"{one.settings['samples']} gradients a state are too few"
     if _is_dominated(one):
         return f"one state makes up {one.dominance:.0%} of its mean, the median is {short(one.median)}"
     return ""
+
+
+def _why_no_interval(one: EsnrEntry) -> str:
+    """The reason in the record; records of earlier versions had none, and lacked episodes."""
+    return one.esnr_per_rollout.reason or "an interval needs more episodes"
 
 
 def _remedies(rows: Sequence[EsnrEntry]) -> str:
@@ -156,7 +114,18 @@ def _figure(name: str, title: str, record: EsnrRecord) -> Figure:
 
 def esnr_table(record: EsnrRecord) -> Table:
     """One row per model and estimator."""
-    titles = ("ESNR", "per rollout", "pooled", "median", "alignment", "against", "dead", "model steps", "seconds")
+    titles = (
+        "ESNR",
+        "bias",
+        "per rollout",
+        "pooled",
+        "median",
+        "alignment",
+        "against",
+        "dead",
+        "model steps",
+        "seconds",
+    )
     columns = (
         TableColumn("model", False),
         TableColumn("method", False),
@@ -208,8 +177,9 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
         return "no estimator has a ratio"
     ranked = sorted(known, key=lambda one: -(one.esnr_per_rollout.value or 0))
     numbers = ", ".join(f"{one.method} {short(one.esnr_per_rollout.value)}" for one in ranked)
-    if any(one.esnr_per_rollout.low is None for one in ranked):
-        return f"signal per imagined rollout without intervals, too few episodes: {numbers}"
+    without = [one.method for one in ranked if one.esnr_per_rollout.low is None]
+    if without:
+        return f"signal per imagined rollout, without an interval for {listed_words(without)}: {numbers}"
     shown = [one for one in ranked if (one.esnr_per_rollout.low or 0) > 0]
     if not shown:
         return f"no estimator is shown to have any signal: no interval lies above 0 ({numbers} per rollout)"
@@ -224,7 +194,7 @@ def _usable_words(rows: Sequence[EsnrEntry]) -> str:
 
 
 def _direction_words(one: EsnrEntry) -> list[str]:
-    if one.alignment is None or (one.model == ORACLE and one.method == "fog(fd)"):
+    if one.alignment is None:
         return []
     cosine, against = one.alignment.cosine, one.alignment.against_share
     if cosine.value is None:
@@ -245,6 +215,9 @@ def _warnings(one: EsnrEntry) -> list[str]:
     told = []
     if one.esnr.value is None:
         told.append(f"no ESNR: {one.esnr.reason}")
+    elif one.esnr.low is None:
+        told.append(f"no interval of its ESNR: {_why_no_interval(one)}")
+    told += _bias_words(one)
     if _has_few_samples(one):
         told.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
     if _is_dominated(one):
@@ -265,6 +238,18 @@ def _warnings(one: EsnrEntry) -> list[str]:
     if one.out_of_range_share >= 0.1:
         told.append(f"{one.out_of_range_share:.0%} of the sampled actions lie beyond the action range")
     return told
+
+
+def _bias_words(one: EsnrEntry) -> list[str]:
+    """The bias where it is shown and not small beside the value."""
+    if one.bias is None or one.bias.value is None or one.bias.low is None or one.bias.high is None:
+        return []
+    is_shown = one.bias.low > 0 or one.bias.high < 0
+    if not is_shown or one.esnr.value is None or abs(one.bias.value) < LARGE_BIAS * abs(one.esnr.value):
+        return []
+    side = "above" if one.bias.value > 0 else "below"
+    given, far = one.settings["samples"], short(abs(one.bias.value))
+    return [f"ESNR of {given} samples lies {far} {side} that of infinitely many, as far as these samples show"]
 
 
 def _difference_words(model: str, other: str, method: str, estimate: EstimateEntry) -> list[str]:
@@ -291,14 +276,18 @@ def _caveats(rows: Sequence[EsnrEntry]) -> list[str]:
     )
     if any(one.alignment is not None for one in rows):
         told.append(
-            "ESNR does not see bias, alignment does. The truth is the slope of the return (fog(fd)): where the return "
-            "jumps it sees what is between jumps, zog and cem the whole. Of zog and cem the noise of few samples alone "
-            "keeps the cosine below 1: compare with the oracle's own rows."
+            "ESNR does not see whether gradients are wrong, alignment does. The truth is the slope of the return "
+            "(fog(fd)): where the return jumps it sees what is between jumps, zog and cem the whole. The truth has "
+            "noise of its own, and the noise of both keeps the cosine below 1: compare with the oracle's own rows."
         )
     elif any(one.model == ORACLE for one in rows):
-        told.append("ESNR does not see bias, and levels have no slope to compare directions with.")
+        told.append(
+            "ESNR does not see whether gradients are wrong, and levels have no slope to compare directions with."
+        )
     else:
-        told.append("ESNR does not see bias, and there is no truth here to compare directions with.")
+        told.append(
+            "ESNR does not see whether gradients are wrong, and there is no truth here to compare directions with."
+        )
     return told
 
 
@@ -308,6 +297,7 @@ def _row(one: EsnrEntry) -> tuple[TableCell, ...]:
         TableCell(one.model),
         TableCell(one.method),
         with_interval(one.esnr),
+        _bias(one),
         with_interval(one.esnr_per_rollout)._replace(short=short(one.esnr_per_rollout.value)),
         with_interval(one.pooled)._replace(short=short(one.pooled.value)),
         undefined(one.esnr.reason) if one.median is None else TableCell(short(one.median)),
@@ -317,6 +307,15 @@ def _row(one: EsnrEntry) -> tuple[TableCell, ...]:
         TableCell(f"{one.model_steps:,}", value=one.model_steps, short=_steps_words(one.model_steps)),
         TableCell(f"{one.seconds:.2f}"),
     )
+
+
+def _bias(one: EsnrEntry) -> TableCell:
+    """Against infinitely many samples, with its interval."""
+    if one.bias is None:
+        return undefined("records of earlier versions have no bias")
+    if one.bias.value is None:
+        return undefined(one.bias.reason)
+    return with_interval(one.bias)._replace(short=f"{one.bias.value:+.2g}")
 
 
 def _steps_words(count: int) -> str:

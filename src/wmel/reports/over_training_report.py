@@ -10,6 +10,7 @@ from wmel.diagnostics.esnr.over_training import (
     CurveShape,
     Levels,
     TrainingCurve,
+    UShape,
     left_biased_region,
     u_shape,
     updates_words,
@@ -24,7 +25,8 @@ from wmel.reports.words import count_words, listed_words, short, stamp_words
 
 LEGEND = (
     "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "
-    "0 is not drawn. Dotted: where a U-shape is lowest. Grey: the oracle, which does not learn, at the same noise."
+    "0 is not drawn. Dotted: where a U-shape is lowest, smoothed. Grey: the oracle, which does not learn, at the same "
+    "noise."
 )
 
 
@@ -143,15 +145,29 @@ def _verdict(curve: TrainingCurve) -> str:
     found, left = u_shape(curve), left_biased_region(curve)
     rule = "the online rule never fires" if left is None else f"the online rule fires after {updates_words(left)}"
     if found.shape is not CurveShape.U:
-        return f"{found.shape.value}: {'; '.join(found.reasons)}; {rule}"
+        return f"{found.shape.value}: {'; '.join([*found.reasons, *_single_words(curve, found)])}; {rule}"
     assert found.fall is not None and found.rise is not None and found.minimum is not None
     after = updates_words(found.minimum)
     if found.lowest == 0:
         moved = f"falls to 0 after {after} and rises again"
     else:
         fall, rise = (f"{np.exp(change):.3g}-fold" for change in (found.fall, found.rise))
-        moved = f"falls {fall} to {short(found.lowest)} after {after} and rises {rise} to the last"
-    return f"{found.shape.value}: ESNR {moved}; {rule}"
+        least, most = ("at least ", "at most ") if found.is_near_zero else ("", "")
+        lowest = f"{most}{short(found.lowest)}"
+        moved = f"falls {least}{fall} to {lowest} after {after} and rises {least}{rise} to the last"
+    return f"{found.shape.value}: {'; '.join([f'smoothed, ESNR {moved}', *_single_words(curve, found)])}; {rule}"
+
+
+def _single_words(curve: TrainingCurve, found: UShape) -> list[str]:
+    """The lowest reading where smoothing moved it to another checkpoint."""
+    known = np.isin(curve.updates, Levels.of(curve).updates)
+    if found.minimum is None or not known.any():
+        return []
+    place = int(np.argmin(np.where(known, curve.esnr, np.inf)))
+    updates, lowest = int(curve.updates[place]), float(curve.esnr[place])
+    if updates == found.minimum:
+        return []
+    return [f"its lowest reading is {short(lowest)} after {updates_words(updates)}"]
 
 
 def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCurve]) -> list[str]:
@@ -170,7 +186,7 @@ def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCur
     if unknown:
         told.append(f"{unknown} readings have no ESNR and are left out.")
     if any(entry.alignment is not None for one in trainings for entry in one.entries(one.methods[0])):
-        told.append("cos: alignment, the cosine of the mean gradient with the oracle's slope at the same noise.")
+        told.append("cos: alignment, the cosine of the mean gradient with the oracle's slope, whose noise is its own.")
     told.append(
         "A U-shape is claimed only if the median of 3 neighbours falls and rises by more than two standard errors, "
         "with 2 checkpoints on either side. The online rule waits for two checkpoints above the lowest so far; "
@@ -186,7 +202,12 @@ def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCur
 
 
 def _ratio(one: EsnrEntry) -> TableCell:
-    return TableCell("0 (dead)") if is_dead(one) else with_interval(one.esnr)
+    if is_dead(one):
+        return TableCell("0 (dead)")
+    cell = with_interval(one.esnr)
+    if one.bias is None or one.bias.value is None:
+        return cell
+    return cell._replace(text=f"{cell.text}, bias {one.bias.value:+.2g}")
 
 
 def _cosine(one: EsnrEntry) -> TableCell:

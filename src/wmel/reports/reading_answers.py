@@ -6,6 +6,7 @@ from wmel.reports.entries import estimate_from
 from wmel.reports.envelopes import ReadingEntry, StudyRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.small_svg import Intervals
+from wmel.reports.study_readings import scale_name
 from wmel.reports.words import count_words, short
 from wmel.stats.estimate import Estimate
 
@@ -18,8 +19,8 @@ def reading_answers(record: StudyRecord) -> list[str]:
 
 
 def diagnostic_names(record: StudyRecord) -> list[str]:
-    """The diagnostics that were run, in the order of the record."""
-    return list(dict.fromkeys(one.diagnostic["name"] for one in record.readings))
+    """The diagnostics that were run, in the order of the record; ESNR once for each estimator."""
+    return list(dict.fromkeys(map(scale_name, record.readings)))
 
 
 def reading_intervals(record: StudyRecord, diagnostic: str) -> Intervals:
@@ -33,7 +34,7 @@ def defined_estimates(entries: Mapping[str, EstimateEntry]) -> dict[str, Estimat
 
 
 def _entries(record: StudyRecord, diagnostic: str) -> list[ReadingEntry]:
-    return [one for one in record.readings if one.diagnostic["name"] == diagnostic]
+    return [one for one in record.readings if scale_name(one) == diagnostic]
 
 
 def _answer(diagnostic: str, entries: list[ReadingEntry]) -> str:
@@ -63,7 +64,8 @@ def _prediction_words(first: ReadingEntry, last: ReadingEntry) -> str:
 def _intervals(diagnostic: str, entries: list[ReadingEntry]) -> Intervals:
     measure = next((name for one in entries for name in one.values), "")
     rows = {name: one.values[measure] for name, one in _named(entries) if measure in one.values}
-    return Intervals(defined_estimates(rows), f"{diagnostic}: {measure}" if measure != diagnostic else measure)
+    is_named = diagnostic.partition(" ")[0] == measure
+    return Intervals(defined_estimates(rows), diagnostic if is_named else f"{diagnostic}: {measure}")
 
 
 def _named(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:

@@ -73,8 +73,14 @@ def reading_curves(record: StudyRecord) -> list[ReadingCurve]:
 def _by_diagnostic(readings: Sequence[ReadingEntry]) -> dict[str, list[ReadingEntry]]:
     found: dict[str, list[ReadingEntry]] = {}
     for one in readings:
-        found.setdefault(one.diagnostic["name"], []).append(one)
+        found.setdefault(scale_name(one), []).append(one)
     return found
+
+
+def scale_name(one: ReadingEntry) -> str:
+    """What has one scale: a diagnostic; ESNR of different estimators are different quantities."""
+    name, method = one.diagnostic["name"], one.words.get("method", "").partition("(")[0]
+    return f"{name} by {method}" if name == ESNR and method else name
 
 
 def _entries(group: Sequence[tuple[Diagnostic, Mapping[str, Any]]]) -> Iterator[ReadingEntry]:

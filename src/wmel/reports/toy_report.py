@@ -22,7 +22,7 @@ from wmel.reports.document import (
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import EstimatorEntry, PanelEntry, ToyRecord
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, count_words, stamp_words
+from wmel.reports.words import bounds, count_words, listed_words, stamp_words
 from wmel.stats.estimate import Estimate
 
 
@@ -138,7 +138,7 @@ def toy_sentences(panel: Panel) -> list[str]:
     return [
         _landscape_words(panel),
         _first_order_words(panel),
-        _shape_words(panel),
+        *_shape_words(panel),
         *_sign_words(panel),
         *_rank_words(panel),
     ]
@@ -147,15 +147,21 @@ def toy_sentences(panel: Panel) -> list[str]:
 def toy_answer(panels: Sequence[Panel]) -> str:
     """Whether the estimator with the highest ESNR is the one that climbs best."""
     found = [panel for panel in panels if _is_slower(_leader(panel), _fastest(panel))]
+    if any(one.speed_of_ascent.low is None for panel in panels for one in panel.readings) and not found:
+        seeds = f"{count_words(panels[0].seeds, 'seed')} give no interval"
+        return f"Cannot tell whether the estimator with the highest ESNR climbs as fast as any: {seeds}."
     if not found:
-        return f"Yes: {_launches(panels)} the estimator with the highest ESNR climbs as fast as any."
+        return (
+            f"No difference: {_launches(panels)} no estimator is shown to climb faster than the one with the highest "
+            "ESNR."
+        )
     worst = min(found, key=lambda one: _leader(one).reached.value or 0)
     leader, fastest = _leader(worst), _fastest(worst)
     return (
         f"No: a high ESNR does not show which gradients climb ({_launches(found)} of {len(panels)}). At "
         f"{worst.speed:g} m/s {leader.name} has the highest ESNR ({_short(leader.mean)} per rollout) and comes to "
         f"{REACHED:.0%} of the longest distance in {_share(leader.reached)} of the seeds; {fastest.name} "
-        f"({_short(fastest.mean)}) climbs fastest and comes to it in {_share(fastest.reached)}."
+        f"({_short(fastest.mean)}) climbs faster and comes to it in {_share(fastest.reached)}."
     )
 
 
@@ -178,14 +184,16 @@ def _is_slower(one: PanelReading, other: PanelReading) -> bool:
     return own.high is not None and reference.low is not None and own.high < reference.low
 
 
-def _shape_words(panel: Panel) -> str:
-    """Why the mean ESNR of first-order gradients says little."""
+def _shape_words(panel: Panel) -> list[str]:
+    """How much of the mean ESNR of first-order gradients a few angles contribute, where no share is negative."""
     ratios = np.nan_to_num(panel.first_order.ratios)
-    share = ratios[abs(panel.angles) <= MOSTLY_FLAT].sum() / ratios.sum()
-    return (
-        f"{share:.0%} of the mean ESNR of FoG comes from angles within {MOSTLY_FLAT:g} of 0, where the distance has "
-        "no curvature to make noise of: the mean depends on the angles chosen."
-    )
+    total, flat = ratios.sum(), ratios[abs(panel.angles) <= MOSTLY_FLAT].sum()
+    if not 0 <= flat <= total or total == 0:
+        return []
+    words = f"{flat / total:.0%} of the mean ESNR of FoG comes from angles within {MOSTLY_FLAT:g} of 0"
+    if flat <= total / 2:
+        return [f"{words}."]
+    return [f"{words}, where the distance has no curvature to make noise of: the mean depends on the angles chosen."]
 
 
 def _landscape_words(panel: Panel) -> str:
@@ -195,25 +203,27 @@ def _landscape_words(panel: Panel) -> str:
             f"The ball never meets the ceiling; it flies {land.best:.2f} m at best, launched at {land.best_angle:.3f}."
         )
     low, high = land.contact_interval
+    behind, way = float(land.distances[land.angles > high].max()), "up" if land.jump_up > 0 else "down"
     return (
-        f"The ball meets the ceiling at angles {low:.3f} to {high:.3f}; then the distance jumps up by "
-        f"{land.jump_up:.2f} m. Before the contact it is {land.best_before_contact:.2f} m at best, behind it "
-        f"{land.best:.2f} m."
+        f"The ball meets the ceiling at angles {low:.3f} to {high:.3f}; then the distance jumps {way} by "
+        f"{abs(land.jump_up):.2f} m. Before the contact it is {land.best_before_contact:.2f} m at best, behind it "
+        f"{behind:.2f} m."
     )
 
 
 def _first_order_words(panel: Panel) -> str:
-    fog, best, fastest = panel.first_order, _leader(panel), _fastest(panel)
+    fog, fastest = panel.first_order, _fastest(panel)
     rank = 1 + sum(one.mean > fog.mean for one in panel.readings)
-    place = "the highest ESNR per rollout" if fog is best else f"ESNR per rollout of rank {rank}"
+    place = "the highest ESNR per rollout" if rank == 1 else f"ESNR per rollout of rank {rank}"
     told = (
         f"First-order gradients (FoG) have {place} (mean {fog.mean:.4g}, median {fog.median:.3g}) and come to "
         f"{REACHED:.0%} of the longest distance under noise in {_share(fog.reached)} of the seeds"
     )
-    if fastest is fog:
-        return f"{told}, as fast as any (AUC {_auc(fog):.3f})."
+    if _auc(fog) == _auc(fastest):
+        return f"{told}; no AUC is higher ({_auc(fog):.3f})."
+    shown = "climbs faster" if _is_slower(fog, fastest) else "is not shown to climb faster"
     return (
-        f"{told} (AUC {_auc(fog):.3f}); {fastest.name}, with {fastest.mean:.3g} per rollout, climbs fastest (AUC "
+        f"{told} (AUC {_auc(fog):.3f}); {fastest.name}, with {fastest.mean:.3g} per rollout, {shown} (AUC "
         f"{_auc(fastest):.3f}) and gets there in {_share(fastest.reached)}."
     )
 
@@ -230,13 +240,13 @@ def _sign_words(panel: Panel) -> list[str]:
 
 def _rank_words(panel: Panel) -> list[str]:
     whole, without = panel.correlation(), panel.correlation(panel.without_first_order)
-    top = max(panel.readings, key=lambda one: one.literal)
-    place = 1 + sum(_auc(one) > _auc(top) for one in panel.readings)
-    count = len(panel.readings)
+    highest, count = max(one.literal for one in panel.readings), len(panel.readings)
+    tops = [one for one in panel.readings if one.literal == highest]
+    places = [f"{one.name} (number {1 + sum(_auc(other) > _auc(one) for other in panel.readings)})" for one in tops]
     return [
         f"Rank correlation (Spearman) of ESNR per rollout with AUC: {_signed(whole)} over {count} estimators, "
         f"{_signed(without)} without FoG.",
-        f"The paper's literal number puts {top.name} first ({top.literal:,.0f}), which is {_ordinal(place, count)}.",
+        f"The paper's literal number is highest, {highest:,.0f}, for {listed_words(places)} of {count} by AUC.",
     ]
 
 
@@ -279,7 +289,3 @@ def _share(estimate: Estimate) -> str:
 
 def _auc(one: PanelReading) -> float:
     return one.speed_of_ascent.value or 0.0
-
-
-def _ordinal(place: int, count: int) -> str:
-    return {1: "the fastest", count: "the slowest of all"}.get(place, f"number {place} of {count} by AUC")

@@ -1,7 +1,8 @@
 """Means of differences of pairs, and ratios of sums with intervals over clusters."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -12,10 +13,11 @@ from wmel.stats.estimate import Estimate, finite_numbers, t_quantile
 RESAMPLES = 4000
 SEED = 20_240_229  # fixed, so that the same data always have the same interval
 MIN_CLUSTERS = 10  # fewer cover less than .90 (docs/calibration.md)
-DOMINANT = 0.5  # share of the sum of absolute values beyond which one cluster alone decides the mean
+DOMINANT = 0.6  # share of the sum of absolute values beyond which one cluster alone decides the mean
 MAX_EXPONENT = 200.0  # a bound beyond exp(200) times the value says nothing more
 Scale = Literal["plain", "log", "bounded"]
 NUMBERS_PER_CHUNK = 1 << 22
+FEW = 64  # clusters, whose samples are kept: the same for every interval
 
 
 def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
@@ -132,8 +134,7 @@ def skewed_mean(values: np.ndarray, clusters: np.ndarray, *, confidence: float =
     error = math.sqrt(count / (count - 1) * squares) / len(values)
     if error <= 1e-12 * abs(centre):
         return Estimate(centre, centre, centre, count, f"all {count} clusters are alike")
-    sizes = abs(np.bincount(place, values, count))
-    share = sizes.max() / sizes.sum()
+    share = largest_share(values, clusters)
     if share > DOMINANT:
         reason = (
             f"one of {count} clusters makes up {share:.0%} of the sum, and an interval needs {DOMINANT:.0%} or less"
@@ -145,6 +146,12 @@ def skewed_mean(values: np.ndarray, clusters: np.ndarray, *, confidence: float =
     return Estimate(centre, low, high, count, f"t after Hall's transformation over {count} clusters")
 
 
+def largest_share(values: np.ndarray, clusters: np.ndarray) -> float:
+    """The share that the largest cluster has of the sum over clusters [n] of values [n], without their signs."""
+    sizes = abs(np.bincount(np.unique(clusters, return_inverse=True)[1], values))
+    return float(sizes.max() / sizes.sum()) if sizes.any() else 0.0
+
+
 def _undo_transformation(value: float, bend: float, shift: float) -> float:
     """The studentised mean that Hall's transformation takes to this value."""
     return value if abs(bend) < 1e-9 else (float(np.cbrt(1 + 3 * bend * (value - shift))) - 1) / bend
@@ -152,14 +159,22 @@ def _undo_transformation(value: float, bend: float, shift: float) -> float:
 
 def _resampled_sums(numbers: np.ndarray) -> np.ndarray:
     """Sums [k,R] of numbers [k,clusters] over clusters sampled with replacement; samples of no weight are left out."""
-    count, generator = numbers.shape[1], np.random.default_rng(SEED)
-    size = max(1, NUMBERS_PER_CHUNK // count)
-    parts = [
-        numbers @ generator.multinomial(count, np.full(count, 1 / count), min(size, RESAMPLES - start)).T
-        for start in range(0, RESAMPLES, size)
-    ]
-    sums = np.concatenate(parts, axis=1)
+    count = numbers.shape[1]
+    weights = _weights_of_few(count) if count <= FEW else _weights(count)
+    sums = np.concatenate([numbers @ one.T for one in weights], axis=1)
     return sums[:, sums[0] > 0]
+
+
+@lru_cache(4)
+def _weights_of_few(count: int) -> list[np.ndarray]:
+    return list(_weights(count))
+
+
+def _weights(count: int) -> Iterator[np.ndarray]:
+    """How often each cluster is sampled, in chunks [r,clusters]."""
+    generator, size = np.random.default_rng(SEED), max(1, NUMBERS_PER_CHUNK // count)
+    for start in range(0, RESAMPLES, size):
+        yield generator.multinomial(count, np.full(count, 1 / count), min(size, RESAMPLES - start))
 
 
 def _widened_tail(count: int, tail: float) -> float:

@@ -60,7 +60,7 @@ def test_the_interval_of_the_pooled_ratio_covers():
 
 def test_rotating_actions_leaves_the_pooled_ratio_alone_and_not_the_mean_of_ratios():
     rng = np.random.default_rng(2)
-    samples = rng.normal([2.0, 0.1, 0.0], [1.0, 0.2, 3.0], (30, 16, 3))
+    samples = rng.normal([2.0, 0.1, 0.0], [1.0, 0.2, 3.0], (30, 32, 3))
     plain, turned = result(samples), result(samples @ ortho_group.rvs(3, random_state=0))
     for name in ("value", "low", "high"):
         assert getattr(turned.pooled, name) == pytest.approx(getattr(plain.pooled, name), rel=1e-9)
@@ -179,6 +179,9 @@ def test_what_cannot_be_held_has_no_interval_and_says_what_would_do(states, samp
     assert found.esnr.value == pytest.approx(found.gaussian) and found.esnr.low is found.esnr.high is None
     assert words in found.esnr.reason
     assert found.bias.low is None and words in found.bias.reason
+    assert found.pooled.low is None and (
+        f"are {samples}" in found.pooled.reason or "16 episodes" in found.pooled.reason
+    )
 
 
 def test_a_state_that_makes_up_most_of_the_mean_leaves_no_interval():

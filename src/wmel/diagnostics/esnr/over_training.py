@@ -52,7 +52,8 @@ class UShape:
     shape: CurveShape
     reasons: tuple[str, ...] = ()
     minimum: int | None = None  # updates of the lowest checkpoint after smoothing
-    lowest: float | None = None  # ESNR there
+    lowest: float | None = None  # ESNR there; the upper end of an interval that holds 0
+    is_near_zero: bool = False  # whether that interval holds 0, so that the true fall and rise are at least these
     fall: float | None = None  # from the highest before
     rise: float | None = None  # to the last
 
@@ -144,12 +145,14 @@ def u_shape(curve: TrainingCurve) -> UShape:
     if bottom:
         before = np.where(levels.near_zero[:bottom], -np.inf, levels.values[:bottom])
         fall = levels.rise(bottom, int(np.argmax(before)))
-        reasons += [] if fall.is_real else [f"its fall to {updates_words(minimum)} is {fall.words}"]
+        reasons += [] if fall.is_real else [f"smoothed, its fall to {updates_words(minimum)} is {fall.words}"]
     if bottom < count - 1:
         rise = levels.rise(bottom, count - 1)
-        reasons += [] if rise.is_real else [f"its rise from {updates_words(minimum)} to the last is {rise.words}"]
+        words = f"smoothed, its rise from {updates_words(minimum)} to the last"
+        reasons += [] if rise.is_real else [f"{words} is {rise.words}"]
     changes = (None if one is None else one.change for one in (fall, rise))
-    return UShape(CurveShape.NONE if reasons else CurveShape.U, tuple(reasons), minimum, lowest, *changes)
+    shape, near_zero = CurveShape.NONE if reasons else CurveShape.U, bool(levels.near_zero[bottom])
+    return UShape(shape, tuple(reasons), minimum, lowest, near_zero, *changes)
 
 
 def updates_words(count: int) -> str:

@@ -10,11 +10,12 @@ from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.esnr.signal import Signal
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import MIN_CLUSTERS, cluster_bootstrap, skewed_mean
+from wmel.stats.means import DOMINANT, MIN_CLUSTERS, cluster_bootstrap, largest_share, skewed_mean
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
 MIN_FOR_JACKKNIFE = 64  # samples
 MIN_FOR_ESNR = 32  # samples: with fewer the bias cannot be estimated (docs/calibration.md)
+MIN_FOR_POOLED = 16  # episodes: the interval of fewer covers less than .90 (docs/calibration.md)
 AGREEMENT = 0.95  # cosine between the directions by two step sizes, below which the true gradient is not resolved
 
 
@@ -84,7 +85,12 @@ class Esnr:
         reason = self.why_no_direction
         if reason:
             return Estimate.undefined(reason)
-        return cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes, scale="log")
+        found = cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes, scale="log")
+        share = max(largest_share(one, self.episodes) for one in (self.signal.power, self.signal.noise))
+        reason = _why_too_few(self.settings.samples, found.n, MIN_FOR_POOLED)
+        if share > DOMINANT:
+            reason = reason or f"one of {found.n} episodes makes up {share:.0%} of the sum: more states are needed"
+        return _without_interval(found, reason) if found.is_defined and reason else found
 
     @cached_property
     def raw(self) -> float | None:
@@ -196,14 +202,21 @@ def mean_over_states(values: np.ndarray, episodes: np.ndarray, samples: int) -> 
     found = skewed_mean(values[known], episodes[known])
     if not found.is_defined:
         return Estimate.undefined("no observation has a ratio for both models")
+    reason = _why_too_few(samples, found.n, MIN_CLUSTERS)
+    if found.low is None:
+        skewed = f"{found.reason}: use the median or the pooled ratio, or more states".replace("clusters", "episodes")
+        reason = reason or skewed
+    return _without_interval(found, reason) if reason else found
+
+
+def _why_too_few(samples: int, episodes: int, least: int) -> str:
+    """Why so many samples and episodes have no interval; empty if they have one."""
     if samples < MIN_FOR_ESNR:
-        reason = f"an interval needs {MIN_FOR_ESNR} gradients per state, these are {samples}"
-    elif found.n < MIN_CLUSTERS:
-        reason = f"an interval needs states of {MIN_CLUSTERS} episodes, these are of {found.n}"
-    elif found.low is None:
-        reason = f"{found.reason}: use the median or the pooled ratio, or more states".replace("clusters", "episodes")
-    else:
-        return found
+        return f"an interval needs {MIN_FOR_ESNR} gradients per state, these are {samples}"
+    return f"an interval needs states of {least} episodes, these are of {episodes}" if episodes < least else ""
+
+
+def _without_interval(found: Estimate, reason: str) -> Estimate:
     return Estimate(found.value, n=found.n, method="no interval", reason=reason)
 
 
