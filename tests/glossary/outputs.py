@@ -13,11 +13,14 @@ from tests.reports.study_records import study
 from wmel import catalog
 from wmel.analysis.pooling import Arms
 from wmel.contract.criterion import Stop
+from wmel.diagnostics.esnr.result import mean_over_states
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 from wmel.reports.any_record import RECORD
 from wmel.reports.cpg_record import cpg_record
+from wmel.reports.entries import estimate_entry
 from wmel.reports.esnr_report import esnr_sentences
+from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_report import over_training_document
 from wmel.reports.study_record import study_of_gaps
@@ -102,6 +105,7 @@ def readings() -> Iterator[str]:
         {"esnr": esnr.model_copy(update={"value": None, "reason": without_noise()})},
         {"alignment": aligned.model_copy(update={"cosine": pointing_against, "unresolved_share": 0.5})},
         {"infinite_share": 0.2},
+        *({"esnr": one, "esnr_per_rollout": one} for one in (without_interval(4, 32), without_interval(16, 8))),
     ):
         rows = [one.model_copy(update=changed) for one in models]
         yield from esnr_sentences(record.model_copy(update={"readings": rows}))
@@ -109,6 +113,11 @@ def readings() -> Iterator[str]:
     yield from esnr_sentences(record.model_copy(update={"readings": levels}))
     for ratios in (U_SHAPED, DEAD_AT_FIRST):
         yield from render_terminal(over_training_document([training(record, ratios)]))
+
+
+def without_interval(states: int, samples: int) -> EstimateEntry:
+    """The ESNR of too few states or samples."""
+    return estimate_entry(mean_over_states(np.arange(states), np.arange(states), samples))
 
 
 def without_noise() -> str:

@@ -171,7 +171,7 @@ def test_observations_of_one_episode_are_no_more_certain_than_one():
 
 @pytest.mark.parametrize(
     ("states", "samples", "words"),
-    [(4, 32, "states of 10 episodes, these are of 4"), (16, 16, "32 gradients per state, these are 16")],
+    [(4, 32, "these are of 4"), (16, 16, "32 gradients per state, these are 16")],
 )
 def test_what_cannot_be_held_has_no_interval_and_says_what_would_do(states, samples, words):
     """Of these states today's code gives intervals such as [-.465, 4149]."""
