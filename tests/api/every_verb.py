@@ -19,7 +19,7 @@ STUDY = {
     "models": [{"name": "mine", "object": "tests.api.every_verb:still"}],
     "planners": [{"name": "cem", "plan_horizon": {"sweep": [5, 10]}}],
 }
-READING = {"methods": ["zog"], "states": 12, "samples": 4, "plan_horizon": 3, "quiet": True}
+READING = {"methods": ["zog"], "states": 12, "samples": 32, "plan_horizon": 3, "quiet": True}
 
 
 def still(state, action):

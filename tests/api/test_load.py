@@ -200,11 +200,14 @@ def test_a_study_without_a_gap_says_what_was_found_and_is_drawn(kind, without_ga
     assert found.plot().data and "<svg" in found._repr_html_()
 
 
-def test_a_study_with_readings_prints_a_line_for_each_and_no_differences(without_gap, folder, tmp_path):
+def test_a_study_with_readings_prints_a_line_for_each_in_a_table_by_estimator_and_no_differences(
+    without_gap, folder, tmp_path
+):
     text = str(without_gap["diagnostics"])
     models, rows = [line.split()[:1] for line in text.splitlines()], without_gap["diagnostics"].rows
     assert all(models.count([name]) == sum(row["model"] == name for row in rows) for name in ("one", "two", "oracle"))
-    assert len(text.splitlines()) <= 6 + len(rows) and "one - two" not in text
+    assert "esnr by zog of 4" in text and "esnr by cem of 4" in text
+    assert len(text.splitlines()) <= 12 + len(rows) and "one - two" not in text
     wmel.report(folder / "diagnostics", output=tmp_path, quiet=True)
     assert "one - two" in (tmp_path / "report.md").read_text()
     shown = str(wmel.show(tmp_path / "results.json"))

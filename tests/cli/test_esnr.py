@@ -24,7 +24,7 @@ def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_com
     rows = [tuple(line.split()[:2]) for line in done.stdout.splitlines()]
     for row in [("small", "fog"), ("small", "zog"), ("small", "cem"), ("oracle", "fog(fd)")]:
         assert rows.count(row) == 1
-    assert "Not comparable" in done.stdout and "does not see bias" in done.stdout
+    assert "Not comparable" in done.stdout and "alignment does" in done.stdout
     assert "6 states of 6" in done.stdout
     record = read_record(tmp_path / "out" / "esnr.json")
     assert [(one.model, one.method) for one in record.readings] == [
@@ -32,7 +32,7 @@ def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_com
         *(("oracle", name) for name in ("fog(fd)", "zog", "cem")),
     ]
     assert all(len(one.per_state) == 6 for one in record.readings)
-    assert record.readings[0].weights and record.readings[3].alignment.cosine.value == pytest.approx(1)
+    assert record.readings[0].weights and 0.9 < record.readings[3].alignment.cosine.value < 1
     assert (tmp_path / "out" / "esnr.md").read_text().startswith("# ESNR in dmc:cartpole-swingup")
     shown = wmel_command("show", str(tmp_path / "out" / "esnr.json"), "--markdown", str(tmp_path / "again.md"))
     assert shown.returncode == 0 and shown.stdout.startswith(done.stdout[: done.stdout.index("\nreport")])

@@ -24,7 +24,7 @@ from wmel.reports.esnr_report import esnr_answer, esnr_document
 from wmel.reports.records import write_record
 from wmel.results import Result
 
-MANY_STEPS = 3_000_000  # of a simulator: worth a warning before they are taken
+MANY_STEPS = 6_000_000  # of a simulator: worth a warning before they are taken
 ON_CUDA = 1 << 18  # rows imagined at a time there
 
 
