@@ -56,7 +56,7 @@ def test_a_claim_about_signal_is_what_the_intervals_show(found):
         named = re.search(r"is not told apart from (.+?) in signal", text)[1]
         assert set(named.replace(" and ", ", ").split(", ")) == close
     nothing = len(rows) > 1 and bool(known) and len(whole) == len(known) and not above
-    assert ("no interval lies above 0" in text) == nothing
+    assert ("no estimator is shown to have any signal: no interval lies above 0" in text) == nothing
     assert ("no estimator has a ratio" in text) == (len(rows) > 1 and not known)
     missing = re.search(r"without an interval for (.+?):", text)
     assert bool(missing) == (len(rows) > 1 and bool(known) and len(whole) < len(known))

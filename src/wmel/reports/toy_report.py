@@ -203,11 +203,10 @@ def _landscape_words(panel: Panel) -> str:
             f"The ball never meets the ceiling; it flies {land.best:.2f} m at best, launched at {land.best_angle:.3f}."
         )
     low, high = land.contact_interval
-    behind, way = float(land.distances[land.angles > high].max()), "up" if land.jump_up > 0 else "down"
     return (
-        f"The ball meets the ceiling at angles {low:.3f} to {high:.3f}; then the distance jumps {way} by "
-        f"{abs(land.jump_up):.2f} m. Before the contact it is {land.best_before_contact:.2f} m at best, behind it "
-        f"{behind:.2f} m."
+        f"The ball meets the ceiling at angles {low:.3f} to {high:.3f}; then the distance jumps up by "
+        f"{land.jump_up:.2f} m. Before the contact it is {land.best_before_contact:.2f} m at best, behind it "
+        f"{land.best:.2f} m."
     )
 
 
