@@ -75,19 +75,18 @@ def _pooled(found: Group) -> str:
 
 def _alignments(found: Group) -> str:
     rows = [
-        [
-            *key,
-            f"{one.without_signal:+.3f}",
-            *(three(one.claimed[n]) for n in ALIGNED_STATES),
-            f"{one.of_the_truth:.2f}",
-        ]
+        [*key, f"{one.without_signal:+.3f}", *(three(one.claimed[n]) for n in ALIGNED_STATES),
+         f"{one.of_the_truth:.2f}", f"{one.far_away:.2f}"]
         for key, one in found.items()
-    ]
+    ]  # fmt: skip
+    titles = ["estimator", "S", "no signal", *(f"{n} states" for n in ALIGNED_STATES), "true model", "strong signal"]
     return section(
         "## Alignment",
         "The mean cosine of a model whose expected gradient is exactly 0 with the regulator's true gradient, and how "
-        "often its 95% interval lies above 0. The last column is the mean cosine of the true model, which the noise of "
-        f"S samples keeps below 1. Simulated {RESAMPLED_GROUPS} times; the standard error of a share of .025 is "
+        "often its 95% interval lies above 0. The states are near the goal, where noise outweighs the signal: if both "
+        "sides shared their noise, the cosine of `fog` would be .36 at 16 samples. The last columns are the mean "
+        "cosines of the true model, near the goal and at the states of the tables above; the noise of both sides "
+        f"keeps them below 1. Simulated {RESAMPLED_GROUPS} times; the standard error of a share of .025 is "
         f"{standard_error(0.025, RESAMPLED_GROUPS):.3f}.",
-        table(["estimator", "S", "no signal", *(f"{n} states" for n in ALIGNED_STATES), "true model"], rows),
+        table(titles, rows),
     )

@@ -29,6 +29,7 @@ COMPARED = ("fog", "zog", "cem")  # estimators of the smaller tables
 REFUSED = ((4, 32), (9, 128), (16, 16), (1000, 31))  # states and samples that have no interval
 READ = {"cem": 1500, "fog(fd)": 3000}  # states of which the others are sampled
 READ_ELSE, ALIGNED = 20_000, 6000
+NEAR = 0.2  # distance of states from the goal, relative to the others: shared noise would give a cosine of .36
 REFERENCE = 512  # samples of the ratio that stands for infinitely many
 GROUPS, RESAMPLED_GROUPS = 1000, 400
 POOLED_SAMPLES, POOLED_STATES = (32, 64, 128), (16, 32, 64)
@@ -109,28 +110,33 @@ def _pooled_ratio(power: np.ndarray, noise: np.ndarray) -> Estimate:
 
 @dataclass(frozen=True)
 class FalseAlignment:
-    """The mean cosine of a model without signal and of the true model, and how often the first is called aligned."""
+    """How often a model without signal is called aligned, and the mean cosines of it and of the true model."""
 
     without_signal: float
     of_the_truth: float
+    far_away: float  # of the truth where its signal is strong
     claimed: dict[int, float]  # by states
 
 
 def false_alignment(estimator: str, samples: int) -> FalseAlignment:
-    """Of a model whose expected gradient is exactly 0, against the regulator's true gradient."""
-    states = _states("regulator", estimator)[:ALIGNED]
-    how = {"mean": np.zeros((STEPS, 1)), "samples": samples, "sigma": SIGMA, "rows": ROWS}
-    truth = true_gradient(PairModel(*_pair("regulator", np.asarray), library="numpy"), states, **how)
-    still = (lambda z, a: z, lambda z, a: -(a**2).sum(1))
-    method, settings = estimator.split(",")[0], SETTINGS[estimator]
-    none, true = (alignment(esnr(one, states, method, **how, **settings), truth) for one in (still, _pair("regulator")))
-    known, rng = none.cosines[np.isfinite(none.cosines)], np.random.default_rng(5)
-    claimed = {}
+    """Of a model whose expected gradient is exactly 0, near the regulator's goal, where noise outweighs the signal."""
+    still, states = (lambda z, a: z, lambda z, a: -(a**2).sum(1)), _states("regulator", estimator)[:ALIGNED]
+    none, near = (_cosines(pair, NEAR * states, estimator, samples) for pair in (still, _pair("regulator")))
+    claimed, rng = {}, np.random.default_rng(5)
     for count in ALIGNED_STATES:
-        groups = rng.choice(known, (RESAMPLED_GROUPS, count))
+        groups = rng.choice(none, (RESAMPLED_GROUPS, count))
         lows = [cluster_bootstrap(one, np.ones(count), np.arange(count), scale="bounded").low for one in groups]
         claimed[count] = sum(low is not None and low > 0 for low in lows) / len(lows)
-    return FalseAlignment(float(known.mean()), float(np.nanmean(true.cosines)), claimed)
+    far = _cosines(_pair("regulator"), states, estimator, samples)
+    return FalseAlignment(float(none.mean()), float(near.mean()), float(far.mean()), claimed)
+
+
+def _cosines(pair: Any, states: np.ndarray, estimator: str, samples: int) -> np.ndarray:
+    """The cosine at each state at which the true gradient of the regulator is resolved."""
+    how = {"mean": np.zeros((STEPS, 1)), "samples": samples, "sigma": SIGMA, "rows": ROWS}
+    truth = true_gradient(PairModel(*_pair("regulator", np.asarray), library="numpy"), states, **how)
+    found = alignment(esnr(pair, states, estimator, **how), truth).cosines
+    return found[np.isfinite(found)]
 
 
 @cache
