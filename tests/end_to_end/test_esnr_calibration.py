@@ -72,7 +72,7 @@ def test_too_few_states_or_samples_have_no_interval(states, samples):
 def fewer_groups(monkeypatch):
     monkeypatch.setattr(esnr_coverage, "RESAMPLED_GROUPS", 200)
     monkeypatch.setattr(esnr_coverage, "ALIGNED", 1500)
-    monkeypatch.setattr(esnr_coverage, "ALIGNED_STATES", (16,))
+    monkeypatch.setattr(esnr_coverage, "ALIGNED_STATES", (16, 64))
 
 
 @pytest.mark.parametrize("samples", [16, 32])
@@ -84,7 +84,7 @@ def test_a_model_without_signal_is_hardly_ever_aligned(estimator, samples, fewer
 
 
 def test_the_simulation_finds_the_alignment_of_shared_noise(fewer_groups, monkeypatch):
-    """Before, the truth was sampled from the noise of the models: nine in ten intervals lay above 0."""
+    """Before, the truth was sampled from the noise of the models: the audit found nine in ten intervals above 0."""
 
     def with_shared_noise(model, states, **how):
         own = true_gradient(model, states, **how)
@@ -92,7 +92,7 @@ def test_the_simulation_finds_the_alignment_of_shared_noise(fewer_groups, monkey
 
     monkeypatch.setattr(esnr_coverage, "true_gradient", with_shared_noise)
     found = esnr_coverage.false_alignment("fog", 16)
-    assert found.claimed[16] > 0.5 and missed_bounds({"alignment": {("fog", 16): found}})
+    assert found.claimed[64] > 0.8 and missed_bounds({"alignment": {("fog", 16): found}})
 
 
 def test_the_page_has_every_problem_and_estimator():
