@@ -66,8 +66,9 @@ def _pooled(found: Group) -> str:
     rows = [[*key, *(three(one[n]) for n in POOLED_STATES)] for key, one in found.items()]
     return section(
         "## The pooled ratio",
-        f"How often its 95% interval, a bootstrap-t of the logarithm, covers it. It needs {MIN_FOR_ESNR} samples and "
-        f"states of {MIN_FOR_POOLED} episodes. Simulated {RESAMPLED_GROUPS} times; the standard error of a coverage "
+        "How often its 95% interval covers it: the wider at each end of a bootstrap-t of the logarithm and of the "
+        f"jackknife with Hall's transformation. It needs {MIN_FOR_ESNR} samples and states of {MIN_FOR_POOLED} "
+        f"episodes. Simulated {RESAMPLED_GROUPS} times; the standard error of a coverage "
         f"of .95 is {standard_error(0.95, RESAMPLED_GROUPS):.3f}.",
         table(["problem", "estimator", "S", *(f"{n} states" for n in POOLED_STATES)], rows),
     )

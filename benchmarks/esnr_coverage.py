@@ -15,7 +15,7 @@ from wmel.diagnostics.esnr.measure import esnr, true_gradient
 from wmel.diagnostics.esnr.result import Esnr, alignment, mean_over_states
 from wmel.models.callable_model import PairModel
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import cluster_bootstrap
+from wmel.stats.means import cluster_bootstrap, skewed_ratio
 
 SIGMA, ACTION_COST, STEPS = 0.5, 0.1, 3
 TURN, PUSH = np.array([[1.0, 0.3], [0.0, 0.9]]), np.array([[0.0], [0.5]])
@@ -99,13 +99,9 @@ def pooled_coverage(problem: str, estimator: str, samples: int) -> dict[int, flo
     truth, covered = float(signal.power.sum() / signal.noise.sum()), {}
     for states in POOLED_STATES:
         groups = rng.integers(0, len(signal.power), (RESAMPLED_GROUPS, states))
-        ratios = [_pooled_ratio(signal.power[group], signal.noise[group]) for group in groups]
+        ratios = [skewed_ratio(signal.power[group], signal.noise[group], np.arange(states)) for group in groups]
         covered[states] = _share_held(ratios, truth)[0]
     return covered
-
-
-def _pooled_ratio(power: np.ndarray, noise: np.ndarray) -> Estimate:
-    return cluster_bootstrap(power, noise, np.arange(len(power)), scale="log")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import skew, t
 
-from wmel.stats.means import skewed_mean
+from wmel.stats.means import cluster_bootstrap, skewed_mean, skewed_ratio
 
 
 def mean_of(values, clusters=None):
@@ -71,3 +71,21 @@ def test_what_has_no_interval_has_its_mean_and_the_reason(values, words):
 
 def test_up_to_six_tenths_of_the_sum_may_be_of_one_cluster():
     assert mean_of([1.0] * 14 + [-21.0]).low is not None and mean_of([1.0] * 14 + [-22.0]).low is None
+
+
+def test_a_ratio_has_the_wider_of_two_intervals_and_positive_bounds():
+    rng = np.random.default_rng(3)
+    above, below = rng.exponential(size=16), rng.exponential(size=16)
+    found, boot = skewed_ratio(above, below, np.arange(16)), cluster_bootstrap(above, below, np.arange(16), scale="log")
+    assert found.value == boot.value and 0 <= found.low <= boot.low < boot.high <= found.high
+    repeated = skewed_ratio(np.repeat(above, 3), np.repeat(below, 3), np.repeat(np.arange(16), 3))
+    assert (repeated.low, repeated.high) == pytest.approx((found.low, found.high))
+
+
+def test_a_ratio_of_skewed_sums_is_covered_where_the_bootstrap_does_not_cover():
+    """Of squared normals over exponentials at 16 clusters; 300 runs have an error of .015."""
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(300):
+        found = skewed_ratio(rng.chisquare(1, 16), rng.exponential(1, 16), np.arange(16))
+        held += found.low <= 1 <= found.high
+    assert held / 300 >= 0.9

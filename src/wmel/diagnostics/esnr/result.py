@@ -10,7 +10,7 @@ from wmel.diagnostics.esnr.sampling import EsnrSettings
 from wmel.diagnostics.esnr.signal import Signal
 from wmel.errors import BadInput
 from wmel.stats.estimate import Estimate
-from wmel.stats.means import DOMINANT, MIN_CLUSTERS, cluster_bootstrap, largest_share, skewed_mean
+from wmel.stats.means import DOMINANT, MIN_CLUSTERS, cluster_bootstrap, largest_share, skewed_mean, skewed_ratio
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
 MIN_FOR_JACKKNIFE = 64  # samples
@@ -85,7 +85,7 @@ class Esnr:
         reason = self.why_no_direction
         if reason:
             return Estimate.undefined(reason)
-        found = cluster_bootstrap(self.signal.power, self.signal.noise, self.episodes, scale="log")
+        found = skewed_ratio(self.signal.power, self.signal.noise, self.episodes)
         share = max(largest_share(one, self.episodes) for one in (self.signal.power, self.signal.noise))
         reason = _why_too_few(self.settings.samples, found.n, MIN_FOR_POOLED)
         if share > DOMINANT:
