@@ -98,6 +98,7 @@ BAD = {  # what -> call, the offending word
         lambda: wmel.study({"name": "x", "environments": [{"name": "maze_toy", "given": True}]}), "'given'"
     ),
     "a live policy by name": (lambda: wmel.run(policy={"name": "cem", "given": True}), "'given'"),
+    "a trainer that is not spelled right": (lambda: wmel.run(policy="cem", model="mlpp"), "did you mean 'mlp'?"),
     "a metric that is a number": (lambda: wmel.run(metrics=[3]), "3"),
     "metrics that are a number": (lambda: wmel.run(metrics=3), "3"),
     "a trainer that is a number": (lambda: wmel.train(3, "maze_toy", output="x"), "3"),
