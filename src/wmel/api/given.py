@@ -70,7 +70,7 @@ class Given:
             if not dot or kind not in KINDS or not name:
                 raise BadInput(
                     f"a setting is written as KIND.NAME, such as planner.elites; got {key!r};"
-                    f"{suggest_name(kind, KINDS, 'kinds:')}"
+                    f"{suggest_name('' if kind in KINDS else kind, KINDS, 'kinds:')}"
                 )
             found[kind][name] = value
         for kind, values in own.items():
