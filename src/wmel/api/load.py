@@ -83,7 +83,20 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
         raise BadRecord(f"the store is of a verb {verb!r}, which this wmel does not have")
     if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
         raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
-    return _from(STORED[verb])(loaded, store)
+    result = _from(STORED[verb])(loaded, store)
+    if verb in ("run", "sweep"):  # the reports of the others list incomplete cells
+        result.failures = [*result.failures, *_incomplete_cells(loaded)]
+    return result
+
+
+def _incomplete_cells(loaded: LoadedStudy) -> list[str]:
+    """A line for each cell with fewer episodes than were requested."""
+    return [
+        f"{one.cell.name}: {one.missing} of {one.cell.episodes} episodes are missing: "
+        f"{one.failure or 'they have not been run'}"
+        for one in loaded.results
+        if one.missing
+    ]
 
 
 def recorded_result(record: AnyRecord, folder: Path) -> Result:

@@ -58,8 +58,9 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
     else:
         result.write(into)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
+    others = [one for one in result.failures if not any(wrong in one for wrong in loaded.damaged)]
     files = _write_pages(result, into, "report")
-    return replace(result, files=files, failures=damaged, folder=into, lines=lambda: _first_lines(result))
+    return replace(result, files=files, failures=[*damaged, *others], folder=into, lines=lambda: _first_lines(result))
 
 
 def _judged_result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion) -> Result:
