@@ -52,7 +52,7 @@ _MODULES = {
     "run_episodes": "wmel.closed_loop.run",
     "run_record": "wmel.reports.records",
     "scorecard": "wmel.analysis.scorecard",
-    "suite_gap": "wmel.analysis.suite",
+    "suite_gap": "wmel.analysis.gap",
     "sweep_record": "wmel.reports.records",
     "to_markdown_horizon_sweep": "wmel.reports.markdown",
     "to_markdown_scorecard": "wmel.reports.markdown",

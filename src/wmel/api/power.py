@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from wmel.analysis.sample_size import answer_questions
+from wmel.analysis.verdict import answer_questions
 from wmel.api import options as o
 from wmel.api.verbs import verb
 from wmel.reports.envelopes import PowerRecord

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from wmel.analysis.rescore import rescore
+from wmel.analysis.scorecard import rescore
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.api.load import load, result_path, stored_result
