@@ -10,7 +10,7 @@ from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
 from wmel.api.objects import metric_entry, with_recipe
-from wmel.api.swept import with_settings
+from wmel.api.sweep import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import preset_settings, settings_by_preset
@@ -24,6 +24,7 @@ from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
 from wmel.experiments.spec import ENTRY_KINDS, parse_study
 from wmel.experiments.store import Store
 from wmel.files import read_toml
+from wmel.reports.cells import count_words
 from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord, StudyRecord
 from wmel.reports.esnr_report import joined_esnr_record
@@ -32,7 +33,6 @@ from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_report import study_document
 from wmel.reports.study_tables import study_rows
-from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 

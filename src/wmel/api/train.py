@@ -14,8 +14,8 @@ from wmel.contract.trainer import OfflineTrainer
 from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods
 from wmel.parts import implements, name_and_settings
+from wmel.reports.cells import count_words
 from wmel.reports.small_svg import Curves
-from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 INTERRUPTED = 130
@@ -149,8 +149,8 @@ def convert(
     run.
     """
     from wmel.training.checkpoints import parse_device, write_checkpoint
-    from wmel.training.tdmpc2.finish import stored_weights
     from wmel.training.tdmpc2.official import convert_checkpoint
+    from wmel.training.tdmpc2.resume import stored_weights
 
     given, folder = Given.of(options["settings"]), Path(output)
     check_outputs(folder / CARD)

@@ -16,7 +16,6 @@ from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, find_other_tasks
 from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
-from wmel.experiments.identity import check_picklable, why_unidentified
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
@@ -30,6 +29,7 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
+from wmel.experiments.provenance import check_picklable, why_unidentified
 from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
 from wmel.experiments.store import Store, missing_blocks
 

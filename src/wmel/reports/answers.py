@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from wmel.analysis.verdict import RHO, Label
+from wmel.reports.cells import count_words, part_name
 from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
-from wmel.reports.words import count_words, part_name
 from wmel.stats.exact import GAP_LEVEL, IndependentArms, p_value
 from wmel.stats.proportions import clopper_pearson
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.compare import LEVEL, PairedDelta, PairedDeltas
-from wmel.reports.cells import undefined
+from wmel.reports.cells import bounds, count_words, stamp_words, undefined
 from wmel.reports.document import Document, Points, Section, Table, TableCell, TableColumn, Text
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, count_words, stamp_words
 
 FEW = 5  # seeds that are listed
 

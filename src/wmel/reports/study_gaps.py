@@ -6,13 +6,19 @@ from typing import Any
 
 from wmel.contract.cell import FLOOR, label_text
 from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
+from wmel.reports.cells import bounds, listed_words, number, part_data, part_name, setting_facts
 from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
 from wmel.reports.json_envelope import VerdictEntry
-from wmel.reports.old_parts import part_data
-from wmel.reports.reading_answers import defined_estimates, diagnostic_names, reading_answers, reading_intervals
-from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
-from wmel.reports.words import bounds, listed_words, number, part_name, setting_facts
+from wmel.reports.study_answers import (
+    LISTED,
+    answer_of_gaps,
+    defined_estimates,
+    diagnostic_names,
+    paper_sentence,
+    reading_answers,
+    reading_intervals,
+)
 from wmel.stats.estimate import Estimate
 
 BARE = ("environment", "planner")  # facts that need no key

@@ -8,14 +8,13 @@ from typing import Any
 
 from wmel.contract.cell import ORACLE, Diagnostic, label_text, part_label, swept_setting
 from wmel.errors import is_number
-from wmel.reports.cells import undefined, with_interval
+from wmel.reports.cells import short, undefined, with_interval
 from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrRecord, ReadingEntry, StudyRecord
 from wmel.reports.esnr_report import difference_table
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_curves import Point, axis_places, axis_values
-from wmel.reports.words import short
 from wmel.stats.estimate import Estimate
 
 ESNR = "esnr"

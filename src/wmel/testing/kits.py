@@ -13,11 +13,10 @@ from wmel.parts import import_object, settings_of
 from wmel.settings import builds_part
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
-from wmel.testing.four_methods_kit import check_four_methods
 from wmel.testing.metric_kit import check_metric
 from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
-from wmel.testing.world_model_kit import check_world_model
+from wmel.testing.world_model_kit import check_four_methods, check_world_model
 
 METHODS_OF_KIND = {
     "environment": ("reset", "step", "observe", "goals", "quantities"),
