@@ -255,12 +255,12 @@ def objective(name: Any, environment: Any, **settings: Any) -> Any:
     return build_objective({"name": name, **settings} if settings else name, environment)[0]
 
 
-def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
+def build_objective(part: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
     """An objective given by name, as {name, **settings} or as an object; and its description as data."""
-    if not isinstance(given, str | Mapping):
-        _require(given, "objective", "costs")
-        return given, describe_objective(given)
-    name, settings = name_and_settings(given, "objective")
+    if not isinstance(part, str | Mapping):
+        _require(part, "objective", "costs")
+        return part, describe_objective(part)
+    name, settings = name_and_settings(part, "objective")
     known = environment.spec.objectives
     if name in OBJECTIVES.built_in and name not in known:
         raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(known)}")
@@ -290,9 +290,9 @@ def perturbation(given: str | Mapping[str, Any]) -> Any:
     return build_perturbation(perturbation_data(given), PERTURBATIONS)
 
 
-def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
+def perturbation_data(part: str | Mapping[str, Any]) -> dict[str, Any]:
     """A perturbation as {name, **settings}, from that or from text."""
-    return perturbation_as_data(given, PERTURBATIONS)
+    return perturbation_as_data(part, PERTURBATIONS)
 
 
 NOTED = ("environment", "planner", "policy")  # kinds of parts that the note of a preset names

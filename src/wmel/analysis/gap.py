@@ -264,12 +264,12 @@ def suite_gap(tasks: Mapping[str, Any], weights: Mapping[str, float] | None = No
     if not isinstance(tasks, Mapping) or not tasks:
         raise BadInput(f"a suite is a mapping from the name of a task to its two arms, got {tasks!r:.60}")
     results = {name: _result_of(name, arms) for name, arms in tasks.items()}
-    given = {name: one.n_episodes_learned for name, one in results.items()} if weights is None else dict(weights)
-    if set(given) != set(results):
-        raise BadInput(f"a suite needs one weight for each task ({', '.join(results)}), got {', '.join(given)}")
-    shares = finite_numbers([given[name] for name in results], "weights of tasks")
+    weight_of = {name: one.n_episodes_learned for name, one in results.items()} if weights is None else dict(weights)
+    if set(weight_of) != set(results):
+        raise BadInput(f"a suite needs one weight for each task ({', '.join(results)}), got {', '.join(weight_of)}")
+    shares = finite_numbers([weight_of[name] for name in results], "weights of tasks")
     if shares.min() < 0 or shares.sum() <= 0:
-        raise BadInput(f"weights of tasks must not be negative, and not all 0, got {given!r}")
+        raise BadInput(f"weights of tasks must not be negative, and not all 0, got {weight_of!r}")
     shares = shares / shares.sum()
     gaps = [one.gap for one in results.values()]
     value, low, high = (np.array([getattr(one, name) for one in gaps], float) for name in ("value", "low", "high"))

@@ -65,14 +65,14 @@ def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
     return found
 
 
-def metric(given: Any) -> Any:
+def metric(part: Any) -> Any:
     """A metric, from text (success_rate, success@20, share@above=0.5), {name, **settings} or a function of a table.
 
     A class, or a function of settings alone, builds the metric. Any other function is the metric.
     """
-    if callable(given):
-        return given
-    spec = METRICS.spec(*name_and_settings(metric_data(given), "metric"))
+    if callable(part):
+        return part
+    spec = METRICS.spec(*name_and_settings(metric_data(part), "metric"))
     if builds_part(spec.factory):
         return spec.build()
     return partial(spec.factory, **spec.settings) if spec.settings else spec.factory
@@ -117,18 +117,18 @@ def _two_episodes() -> EpisodeTable:
     return EpisodeTable(columns)
 
 
-def metric_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
+def metric_data(part: str | Mapping[str, Any]) -> dict[str, Any]:
     """A metric as {name, **settings}, from that or from text: NAME@VALUE, or NAME@KEY=VALUE,KEY=VALUE."""
-    if not isinstance(given, str):
-        name, settings = name_and_settings(given, "metric")
+    if not isinstance(part, str):
+        name, settings = name_and_settings(part, "metric")
         return {"name": name, **settings}
-    name, at, rest = given.partition("@")
-    if not at or (not rest and METRICS.has(given)):
-        return {"name": given}
+    name, at, rest = part.partition("@")
+    if not at or (not rest and METRICS.has(part)):
+        return {"name": part}
     name = f"{name}@" if METRICS.has(f"{name}@") else name
     first = next(iter(METRICS.settings_of(name)), None)
     if first is None:
-        raise BadInput(f"metric '{name}' takes no settings, got '{given}'")
+        raise BadInput(f"metric '{name}' takes no settings, got '{part}'")
     pairs = [text.partition("=") for text in rest.split(",")] if "=" in rest else [(first, "=", rest)]
     return {"name": name, **METRICS.parse(name, {key.strip(): value for key, _, value in pairs})}
 
@@ -138,8 +138,8 @@ def metric_texts(metrics: Sequence[Any]) -> list[str]:
     return [text for one in metrics for text in ([one] if isinstance(one, str) else _metric_texts(one))]
 
 
-def _metric_texts(given: Mapping[str, Any]) -> Iterator[str]:
-    name, settings = name_and_settings(given, "metric")
+def _metric_texts(part: Mapping[str, Any]) -> Iterator[str]:
+    name, settings = name_and_settings(part, "metric")
     for chosen in product(*(_values_of(name, key, value) for key, value in settings.items())):
         stated = dict(zip(settings, chosen, strict=True))
         is_first = len(stated) == 1 and list(stated) == list(METRICS.settings_of(name))[:1]

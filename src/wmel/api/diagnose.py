@@ -45,9 +45,9 @@ def diagnose(
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
     entries = given.models(without_oracle(models))
-    wanted = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
+    diagnostic_entry = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
     swept = read_sweeps(sweep)
-    study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"}, swept)
+    study = reading_study(given, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
     result = read_models(given, study, folder, options, stored_study)
     if folder is not None:
         write_record(files[FILES["study"]], result.record)

@@ -172,7 +172,7 @@ class Given:
     def models(self, given: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
         given = [] if given is None else given
-        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
+        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _as_sequence(given)]
         entries = [self.model_entry(name, one) for name, one in named]
         names = [entry["name"] for entry in entries]
         if len(set(names)) < len(names) or {"oracle", "random", "cpg", ""} & set(names):
@@ -297,5 +297,5 @@ def add_cwd_to_path() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
-def _listed(given: Any) -> Sequence[Any]:
+def _as_sequence(given: Any) -> Sequence[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]

@@ -58,25 +58,25 @@ def load(folder: o.Stored) -> Result:
     if path.name == CARD:
         return stored_training(path.parent)
     if path.is_file():
-        return _of_file(path)
+        return _load_record(path)
     store = FolderStore(path)
     if store.exists:
         return stored_result(load_study(store, rewards=True), store)
     for name in FILES.values():
         if (path / name).is_file():
-            return _of_file(path / name)
+            return _load_record(path / name)
     if (path / CARD).is_file():
         return stored_training(path)
     if (path / READINGS).is_dir():
-        return _from("wmel.api.over_training:trainings_result")(earlier_trainings(path))
+        return _import_function("wmel.api.over_training:trainings_result")(earlier_trainings(path))
     if not path.exists():
         raise BadRecord(f"cannot read {path}: there is no such file or folder")
     raise BadRecord(f"{path} holds no result of wmel: no {', '.join((MANIFEST, CARD, *FILES.values()))}")
 
 
-def result_path(given: Path | str) -> Path:
+def result_path(place: Path | str) -> Path:
     """A folder or a record; the manifest of a store stands for its folder."""
-    path = Path(given)
+    path = Path(place)
     return path.parent if path.name == MANIFEST else path
 
 
@@ -87,12 +87,12 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
         raise BadRecord(f"the store is of a verb {verb!r}, which this wmel does not have")
     if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
         raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
-    return _from(STORED[verb])(loaded, store)
+    return _import_function(STORED[verb])(loaded, store)
 
 
 def recorded_result(record: AnyRecord, folder: Path) -> Result:
     """The result a record was written from; `folder` is where the record lies."""
-    make = _from(f"wmel.api.{RECORDED[record.kind]}:recorded_result")
+    make = _import_function(f"wmel.api.{RECORDED[record.kind]}:recorded_result")
     result = make(record, folder) if record.kind == "cpg" else make(record)
     points, arms = _recorded_points(result)
     if points:
@@ -110,7 +110,7 @@ def _recorded_points(result: Result) -> tuple[list[SweepPoint], list[str]]:
     return [SweepPoint({}, run) for run in runs.values()], list(runs)
 
 
-def _of_file(path: Path) -> Result:
+def _load_record(path: Path) -> Result:
     """The result of a record, with the rows of the store it lies in."""
     record = read_record(path)
     result, store = recorded_result(record, path.parent), FolderStore(path.parent)
@@ -127,7 +127,7 @@ def _of_file(path: Path) -> Result:
     return result
 
 
-def _from(place: str) -> Callable[..., Any]:
+def _import_function(place: str) -> Callable[..., Any]:
     """A function that is imported when it is needed."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
@@ -227,7 +227,7 @@ def _page_paths(into: Path, name: str) -> dict[str, Path]:
 def rescore_results(results: list[CellResult], criterion: Criterion) -> list[CellResult]:
     """Every run of a study judged anew from its stored rewards; those that cannot be are missing, with the reason."""
     by_key: dict[str, CellResult] = {}
-    for one in (_rescored(one, criterion) for one in results):
+    for one in (_rescore_result(one, criterion) for one in results):
         if one.cell.key not in by_key or by_key[one.cell.key].run is None:
             by_key[one.cell.key] = one
     judged = list(by_key.values())
@@ -237,8 +237,8 @@ def rescore_results(results: list[CellResult], criterion: Criterion) -> list[Cel
     return judged
 
 
-def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
-    one = replace(one, cell=_judged_by(one.cell, str(criterion)))
+def _rescore_result(one: CellResult, criterion: Criterion) -> CellResult:
+    one = replace(one, cell=_replace_criterion(one.cell, str(criterion)))
     if one.run is None:
         return one
     try:
@@ -248,7 +248,7 @@ def _rescored(one: CellResult, criterion: Criterion) -> CellResult:
     return replace(one, run=replace(one.run, success=str(criterion), table=table))
 
 
-def _judged_by(cell: Cell, criterion: str) -> Cell:
+def _replace_criterion(cell: Cell, criterion: str) -> Cell:
     """The cell with another criterion, also where the study swept it: of cells that differ in it alone one is left."""
     swept = [one for one in cell.labels if swept_setting(one, cell.parts, cell.sweeps) == ("criterion", "criterion")]
     labels, shared = (

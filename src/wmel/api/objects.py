@@ -107,9 +107,9 @@ def trained_folder(result: Result) -> Path:
     return result.folder
 
 
-def is_trainer(given: Any) -> bool:
+def is_trainer(value: Any) -> bool:
     """Whether it is a trainer of the catalogue, or an object or class with all methods of a trainer."""
-    return catalog.TRAINERS.name_of(given) is not None or not missing_methods("trainer", given)
+    return catalog.TRAINERS.name_of(value) is not None or not missing_methods("trainer", value)
 
 
 def recipe_of(trainer: Any) -> dict[str, Any]:

@@ -155,19 +155,19 @@ def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:
     return {**{name: registry.settings_of(part["name"])[name].default for name in replaced}, **part}
 
 
-def _name(given: Any) -> str:
-    if isinstance(given, str | Path):
-        return Path(given).stem
-    return given.name if isinstance(given, Study) else str(given.get("name", "study"))
+def _name(study: Any) -> str:
+    if isinstance(study, str | Path):
+        return Path(study).stem
+    return study.name if isinstance(study, Study) else str(study.get("name", "study"))
 
 
 def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None = None) -> Result:
     """What the stored rows and readings of a study say; `criterion` is the one they were judged by instead."""
     results = loaded.results
     compared = study_comparisons(results, anytime=loaded.anytime)
-    said = None if criterion is None else str(criterion)
+    rescored_by = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
-    how = {"rescored": said, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
+    how = {"rescored": rescored_by, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
     paper = bool(loaded.verb.get("paper"))
     record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, **how)
     readings = _readings(loaded)
@@ -251,7 +251,7 @@ def _figure(record: StudyRecord) -> Any:
     """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
     if study_gaps(record):
         return draw_figure("figures:forest", record)
-    shown = study_intervals(record)
-    assert shown is not None
+    intervals = study_intervals(record)
+    assert intervals is not None
     found = [*draw_figure("figures:curves", record), *draw_figure("figures:reading_figures", record)]
-    return found[0] if found else draw_figure("figures:intervals_figure", shown)
+    return found[0] if found else draw_figure("figures:intervals_figure", intervals)

@@ -309,8 +309,8 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 def _labels(cell: Cell, settings: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """The labels of the swept settings, in their order; one whose name is taken is called by its kind too."""
-    called = {setting: label for label, setting in cell.sweeps.items()}
-    return {called[setting]: setting if called[setting] in taken else called[setting] for setting in settings}
+    column_of = {setting: label for label, setting in cell.sweeps.items()}
+    return {column_of[setting]: setting if column_of[setting] in taken else column_of[setting] for setting in settings}
 
 
 def _of_policy(one: Swept, policy: Any) -> Swept:
@@ -327,5 +327,5 @@ def _all_sweeps(sweep: Any, plan_horizons: Any) -> list[Swept]:
         return found
     if any((one.kind, one.name) == ("planner", "plan_horizon") for one in found):
         raise BadInput("planner.plan_horizon is given twice: by plan_horizons and by sweep")
-    wanted = PLAN_HORIZONS if plan_horizons is None else plan_horizons
-    return [*found, *read_sweeps({"planner.plan_horizon": wanted})]
+    horizons = PLAN_HORIZONS if plan_horizons is None else plan_horizons
+    return [*found, *read_sweeps({"planner.plan_horizon": horizons})]

@@ -59,9 +59,9 @@ def command_of(verb: Callable[..., Any], show: Callable[..., int], own: OwnSetti
 
     def call(**typed: Any) -> int:
         as_json, debug = typed.pop("json"), typed.pop("debug")
-        given = {name: value for name, value in typed.items() if value is not None}
-        given |= {name: parts[name].value(name, value) for name, value in given.items() if name in parts}
-        return show(verb, given, as_json=as_json, debug=debug)
+        arguments = {name: value for name, value in typed.items() if value is not None}
+        arguments |= {name: parts[name].value(name, value) for name, value in arguments.items() if name in parts}
+        return show(verb, arguments, as_json=as_json, debug=debug)
 
     parameters = [_option_parameter(name, mark_of(one), one.default) for name, one in options.items()]
     merged = {name: mark for name, mark in settings.items() if mark.merged}

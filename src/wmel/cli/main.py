@@ -124,12 +124,12 @@ def _own_settings(verb: Callable[..., Any], typed: list[str]) -> "OwnSettings | 
     return OwnSettings(f"{mark.kind} '{part}'", registry.settings_of(part))
 
 
-def show_result(verb: Callable[..., Any], given: dict[str, Any], *, as_json: bool, debug: bool) -> int:
+def show_result(verb: Callable[..., Any], arguments: dict[str, Any], *, as_json: bool, debug: bool) -> int:
     """Call a verb and print its result; the exit code."""
-    quiet = given.get("quiet", False) or as_json
-    if "quiet" in given:
-        given["quiet"] = quiet
-    result = verb(**given)
+    quiet = arguments.get("quiet", False) or as_json
+    if "quiet" in arguments:
+        arguments["quiet"] = quiet
+    result = verb(**arguments)
     for failure in result.failures:
         print(f"wmel: {failure}", file=sys.stderr)
     if as_json:

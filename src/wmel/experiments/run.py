@@ -118,7 +118,7 @@ class _Runner:
         if store.exists:
             refuse_other_result(store, study)
         paths = paths_of(study, store, options)
-        outdated = [*self._unidentified([*cells, *readings]), *self._changed(cells, readings, paths)]
+        outdated = [*self._find_unidentified([*cells, *readings]), *self._find_changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
         for line in (*study.notes, *find_other_tasks([*cells, *readings], paths)):
             self.listener.note(line)
@@ -178,7 +178,7 @@ class _Runner:
         if not isinstance(self.options.executor, Serial) and (checked or unread):
             check_picklable(self.study.objects, partial(outcomes_of, self.options.executor))
 
-    def _unidentified(self, cells: list[Any]) -> list[Any]:
+    def _find_unidentified(self, cells: list[Any]) -> list[Any]:
         """Stored cells of live objects without an identity: an object of the same name may be another one."""
         live = [cell for cell in cells if has_live_part(cell)]
         stored = [cell for cell in live if self._is_stored(cell)]
@@ -196,7 +196,9 @@ class _Runner:
             return self.store.reading(cell) is not None
         return bool(self.store.blocks(cell)[0])
 
-    def _changed(self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths) -> list[Cell | Diagnostic]:
+    def _find_changed(
+        self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths
+    ) -> list[Cell | Diagnostic]:
         """Cells with rows of another provenance that must be dropped; `when_changed` says which may stay."""
         if not self.store.is_kept:
             return []  # rows in memory are of this process

@@ -78,8 +78,8 @@ class HoldNextActions(NoEffect):
         if not self.k:
             return pending
         count = len(pending.lengths)
-        held = _idle_actions(environment, count, self.name) if self.hold == "idle" else pending.last_action
-        queue = np.concatenate([np.repeat(held[:, None], self.k, axis=1), pending.queue[:, self.k :]], axis=1)
+        actions = _idle_actions(environment, count, self.name) if self.hold == "idle" else pending.last_action
+        queue = np.concatenate([np.repeat(actions[:, None], self.k, axis=1), pending.queue[:, self.k :]], axis=1)
         return replace(pending, queue=queue.astype(pending.queue.dtype), lengths=np.maximum(pending.lengths, self.k))
 
 

@@ -201,28 +201,28 @@ class PolicyShare:
         return ("" if self.share == 1 else f"{self.share:g}*") + self.name + (f"({settings})" if settings else "")
 
 
-def policy_shares(given: Any) -> tuple[PolicyShare, ...]:
+def policy_shares(mixture: Any) -> tuple[PolicyShare, ...]:
     """The policies of a mixture, from text (random, 3*random+cem), {name, share, **settings} or a list of these."""
-    if isinstance(given, str):
-        return tuple(_parse_share(part, given) for part in given.split("+"))
-    if isinstance(given, Mapping):
-        name, settings = catalog.name_and_settings(given, "policy")
+    if isinstance(mixture, str):
+        return tuple(_parse_share(part, mixture) for part in mixture.split("+"))
+    if isinstance(mixture, Mapping):
+        name, settings = catalog.name_and_settings(mixture, "policy")
         share = settings.pop("share", 1.0)
         if not is_number(share) or not 0 < share < np.inf:
             raise BadInput(f"the share of a policy in a mixture must be a positive number, got {share!r}")
         return (PolicyShare(name, float(share), tuple(settings.items())),)
-    if not isinstance(given, list | tuple) or not given:
-        raise BadInput(f"a policy is a name such as random or 3*random+cem, or {{name, **settings}}; got {given!r}")
-    return tuple(share for one in given for share in ([one] if isinstance(one, PolicyShare) else policy_shares(one)))
+    if not isinstance(mixture, list | tuple) or not mixture:
+        raise BadInput(f"a policy is a name such as random or 3*random+cem, or {{name, **settings}}; got {mixture!r}")
+    return tuple(share for one in mixture for share in ([one] if isinstance(one, PolicyShare) else policy_shares(one)))
 
 
-def exploration(environment: Environment, given: Any, epsilon: float = 0.0, model: Any = None) -> Policy:
+def exploration(environment: Environment, mixture: Any, epsilon: float = 0.0, model: Any = None) -> Policy:
     """Builds a policy or a mixture, with a share of random actions, from what `policy_shares` accepts.
 
     `model` provides the policies prior and native. The others use the true dynamics.
     """
     require(0 <= epsilon <= 1, "epsilon must lie in [0, 1]", epsilon)
-    shares = policy_shares(given)
+    shares = policy_shares(mixture)
     policies = [
         catalog.policy(one.name, environment, **dict(one.settings), **({"model": model} if _is_own(one, model) else {}))
         for one in shares
@@ -231,18 +231,18 @@ def exploration(environment: Environment, given: Any, epsilon: float = 0.0, mode
         return policies[0]
     weights = np.array([one.share for one in shares])
     return Mixture(
-        mixture_label(given), environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon
+        mixture_label(mixture), environment.spec.actions, policies, (weights / weights.sum()).tolist(), epsilon
     )
 
 
-def mixture_label(given: Any) -> str:
+def mixture_label(mixture: Any) -> str:
     """A mixture as text."""
-    return given if isinstance(given, str) else "+".join(one.label for one in policy_shares(given))
+    return mixture if isinstance(mixture, str) else "+".join(one.label for one in policy_shares(mixture))
 
 
-def uses_model_policy(given: Any) -> bool:
+def uses_model_policy(mixture: Any) -> bool:
     """Whether a mixture contains a policy that a model provides."""
-    return any(one.name in MODEL_POLICIES for one in policy_shares(given))
+    return any(one.name in MODEL_POLICIES for one in policy_shares(mixture))
 
 
 def _is_own(one: PolicyShare, model: Any) -> bool:

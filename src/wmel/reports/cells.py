@@ -18,20 +18,20 @@ RENAMED = {"horizon": "plan_horizon"}  # settings that have another name since
 
 def part_data(part: Mapping[str, Any] | str) -> Mapping[str, Any]:
     """A part of a record as data; a text that is no call of a class is a name."""
-    return _parsed(part) if isinstance(part, str) else part
+    return _parse_call(part) if isinstance(part, str) else part
 
 
 @cache
-def _parsed(text: str) -> Mapping[str, Any]:
+def _parse_call(text: str) -> Mapping[str, Any]:
     try:
         call = ast.parse(text, mode="eval").body
     except SyntaxError:
         return {"name": text}
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         return {"name": text}
-    given = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
-    name = given.pop("name", None) or _catalogue_name(call.func.id)
-    settings = {RENAMED.get(str(key), str(key)): value for key, value in given.items() if value not in (None, False)}
+    keywords = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
+    name = keywords.pop("name", None) or _catalogue_name(call.func.id)
+    settings = {RENAMED.get(str(key), str(key)): value for key, value in keywords.items() if value not in (None, False)}
     return {"name": name, **settings}
 
 
@@ -139,8 +139,8 @@ def horizon_note(sweep: HorizonSweep) -> str:
     effective = sweep.effective_horizon
     if not effective.is_defined:
         return effective.reason
-    held = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
-    return f"rule of the wmel 0.18 repository, epsilon {sweep.epsilon:g}{held}"
+    confidence = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
+    return f"rule of the wmel 0.18 repository, epsilon {sweep.epsilon:g}{confidence}"
 
 
 def stamp_words(record: Envelope) -> str:
@@ -160,19 +160,19 @@ def metric_cell(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell
     estimate = _metric(card, metric)
     if metric == COMPUTE and estimate.value is None:
         return NOT_APPLICABLE
-    return _worded(estimate, number, digits)
+    return _text_cell(estimate, number, digits)
 
 
 def metric_bounds(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
     """The interval of a metric."""
-    return _worded(_metric(card, metric), bounds, digits)
+    return _text_cell(_metric(card, metric), bounds, digits)
 
 
 def estimate_cell(entry: EstimateEntry, digits: int = 3) -> TableCell:
     """A value with its interval, where it has one."""
     estimate = estimate_from(entry)
     if estimate.value is None or estimate.low is None:
-        return _worded(estimate, number, digits)
+        return _text_cell(estimate, number, digits)
     return TableCell(f"{number(estimate, digits)} {bounds(estimate, digits)}", value=estimate.value)
 
 
@@ -199,7 +199,7 @@ def _metric(card: ScorecardEntry, name: str) -> Estimate:
     return Estimate.undefined("it is not in the record") if known is None else estimate_from(known)
 
 
-def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> TableCell:
+def _text_cell(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> TableCell:
     text = words(estimate, digits)
     if text == "n/a":
         return undefined(estimate.reason or "it has no interval")

@@ -205,8 +205,8 @@ def figure_json(figure: Any) -> str:
 def _scripts() -> list[str]:
     """All of plotly.js, with the line ends that a browser hashes, and what draws the figures."""
     with plotly_needed():
-        from plotly.offline import get_plotlyjs
-    return [get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n"), DRAW]
+        import plotly.offline as plotly
+    return [plotly.get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n"), DRAW]
 
 
 def _policy(scripts: list[str]) -> str:

@@ -36,14 +36,14 @@ def answer_of_gaps(gaps: Sequence[JudgedGap], shared: str = "") -> str:
         return gaps[0].sentence
     by_model = _by_model(gaps)
     if len(by_model) > LISTED:
-        text = f"the {len(by_model)} models {_counted(gaps, 'comparison', 'do', ' by their own policies')}"
+        text = f"the {len(by_model)} models {_count_settings(gaps, 'comparison', 'do', ' by their own policies')}"
     elif len(_groups(gaps)) == 1 and len({len(own) for own in by_model.values()}) == 1:
         settings = len(gaps) // len(by_model)
         verb = "does" if len(by_model) == 1 else "do"
         text = f"{listed_words(list(by_model))} {_clause(gaps, settings, settings, 'setting', verb)}"
     else:
-        text = "; ".join(f"{model} {_counted(own, 'setting')}" for model, own in by_model.items())
-    return f"{_reconciled(gaps)}: {f'{shared}, ' if shared else ''}{text}."
+        text = "; ".join(f"{model} {_count_settings(own, 'setting')}" for model, own in by_model.items())
+    return f"{_common_advice(gaps)}: {f'{shared}, ' if shared else ''}{text}."
 
 
 def paper_sentence(labels: Mapping[str, str]) -> str:
@@ -70,7 +70,7 @@ def _groups(gaps: Sequence[JudgedGap]) -> dict[Group, list[JudgedGap]]:
     return found
 
 
-def _reconciled(gaps: Sequence[JudgedGap]) -> str:
+def _common_advice(gaps: Sequence[JudgedGap]) -> str:
     """The advice of all gaps, where they agree."""
     found = {gap.advice for gap in gaps}
     if found == {Advice.YES, Advice.WEAK}:
@@ -78,7 +78,7 @@ def _reconciled(gaps: Sequence[JudgedGap]) -> str:
     return found.pop() if len(found) == 1 else MIXED
 
 
-def _counted(gaps: Sequence[JudgedGap], noun: str, verb: str = "does", own: str = "") -> str:
+def _count_settings(gaps: Sequence[JudgedGap], noun: str, verb: str = "does", own: str = "") -> str:
     """What may be done in how many settings, the most frequent first, each with its rates."""
     groups = sorted(_groups(gaps).values(), key=lambda one: -len(one))
     return listed_words([_clause(found, len(found), len(gaps), noun, verb, own) for found in groups])
@@ -92,7 +92,9 @@ def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str, verb: 
     advice, phrase = gaps[0].advice, PLANNED[gaps[0].advice]
     if gaps[0].acts_by is not None:
         phrase = f"{verb} {ACTING[advice]}{own}" if advice in ACTING else f"{phrase}{own}"
-    return f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({success_words(gaps)}{_wanted(gaps)})"
+    return (
+        f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({success_words(gaps)}{_describe_episodes(gaps)})"
+    )
 
 
 def _reason(gaps: Sequence[JudgedGap]) -> str:
@@ -102,9 +104,10 @@ def _reason(gaps: Sequence[JudgedGap]) -> str:
     return f" because {' or '.join(reasons)}" if reasons else ""
 
 
-def _wanted(gaps: Sequence[JudgedGap]) -> str:
+def _describe_episodes(gaps: Sequence[JudgedGap]) -> str:
     """How many episodes would decide these gaps, where the number is known for each."""
-    counts, units = [gap.wanted for gap in gaps if gap.wanted is not None], {gap.unit for gap in gaps}
+    counts = [gap.episodes_to_decide for gap in gaps if gap.episodes_to_decide is not None]
+    units = {gap.unit for gap in gaps}
     if len(counts) < len(gaps):
         return ""
     few, many = min(counts), max(counts)
@@ -175,11 +178,11 @@ def _prediction_words(first: ReadingEntry, last: ReadingEntry) -> str:
 
 def _intervals(diagnostic: str, entries: list[ReadingEntry]) -> Intervals:
     measure = next((name for one in entries for name in one.values), "")
-    rows = {name: one.values[measure] for name, one in _named(entries) if measure in one.values}
+    rows = {name: one.values[measure] for name, one in _name_readings(entries) if measure in one.values}
     return Intervals(defined_estimates(rows), f"{diagnostic}: {measure}" if measure != diagnostic else measure)
 
 
-def _named(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:
+def _name_readings(entries: list[ReadingEntry]) -> Iterator[tuple[str, ReadingEntry]]:
     """By model and method, and by environment, objective or seed where there are several."""
     parts = {
         "environment": [one.environment["name"] for one in entries],

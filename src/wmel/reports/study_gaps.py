@@ -123,9 +123,9 @@ def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
     swept = {name for one in comparisons for name in one.labels}
     named: list[str] = []
     for name in dict.fromkeys(name for one in facts for name in one):
-        if _distinguished(facts, [*named, name]) > _distinguished(facts, [] if name in swept else named):
+        if _count_distinct(facts, [*named, name]) > _count_distinct(facts, [] if name in swept else named):
             named.append(name)
-    return [" ".join(_worded(name, one[name]) for name in named if one.get(name)) for one in facts]
+    return [" ".join(_label(name, one[name]) for name in named if one.get(name)) for one in facts]
 
 
 def shared_facts(settings: Sequence[ComparisonEntry]) -> dict[str, str]:
@@ -141,7 +141,7 @@ def facts_of(comparison: ComparisonEntry) -> dict[str, str]:
     return setting_facts(setting, episodes, ("model", *comparison.labels))
 
 
-def _distinguished(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+def _count_distinct(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
     """How many settings these facts tell apart."""
     return len({tuple(one.get(name) for name in names) for one in facts})
 
@@ -173,7 +173,7 @@ def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:
     return {name: value for name, value in part_data(part).items() if name != "name"}
 
 
-def _worded(name: str, value: str) -> str:
+def _label(name: str, value: str) -> str:
     return value if name in BARE else f"{name}={value}"
 
 
@@ -187,7 +187,7 @@ def study_answer(record: StudyRecord) -> str:
         answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
         paper = {gap.name: gap.entry.verdict_paper for gap in gaps if gap.entry.verdict_paper is not None}
         return " ".join([answer, paper_sentence(paper)]) if record.paper_first and paper else answer
-    found = [_reached(one) for one in _arms(record)[:1]] + reading_answers(record)
+    found = [_describe_best_arms(one) for one in _arms(record)[:1]] + reading_answers(record)
     return " ".join(found) or answer_of_gaps([])
 
 
@@ -221,7 +221,7 @@ def _arms(record: StudyRecord) -> list[Intervals]:
     return found
 
 
-def _reached(arms: Intervals) -> str:
+def _describe_best_arms(arms: Intervals) -> str:
     """Which arms reached most; their interval where it is the same."""
     best = max(one.value or 0 for one in arms.rows.values())
     highest = {name: one for name, one in arms.rows.items() if one.value == best}

@@ -66,9 +66,9 @@ def trained_arms(runs: Mapping[str, Run]) -> list[str]:
 
 def cpg_entry(arms: Arms, model: str) -> CPGEntry:
     """The gap of one model."""
-    result, shown = arms.gap(model), arms.verdict(model)
+    result, verdict = arms.gap(model), arms.verdict(model)
     early, paper, pairs = arms.is_anytime(model), result.agresti_caffo, result.pairs
-    verdicts = {shown.rule: shown} if early else {shown.rule: shown, "paper": cpg_verdict(result, "paper")}
+    verdicts = {verdict.rule: verdict} if early else {verdict.rule: verdict, "paper": cpg_verdict(result, "paper")}
     gap = arms.gap_estimate(model)
     mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
     correction = arms.correction(model)
@@ -84,7 +84,7 @@ def cpg_entry(arms: Arms, model: str) -> CPGEntry:
         gap_method=gap.method,
         n_episodes_oracle=result.n_episodes_oracle,
         n_episodes_learned=result.n_episodes_learned,
-        verdict=shown.label,
+        verdict=verdict.label,
         verdict_paper=None if early else verdicts["paper"].label,
         verdicts={rule: _verdict_entry(verdict) for rule, verdict in verdicts.items()},
         agresti_caffo=None if early else IntervalEntry(low=paper.low, high=paper.high),
@@ -109,8 +109,8 @@ def write_comparison(folder: Path, arms: Arms, record: CPGRecord, *, rewards: bo
     before = _arm_files(folder / FILE)
     metrics, cards = record.setting.metrics, record.scorecards
     for name, run in arms.by_name.items():
-        made = run_record(run, metrics=metrics, rewards=rewards, card=cards[name])
-        write_record(folder / f"{name}.json", made)
+        arm_record = run_record(run, metrics=metrics, rewards=rewards, card=cards[name])
+        write_record(folder / f"{name}.json", arm_record)
     write_record(folder / FILE, record)
     for file in before - set(record.arms.values()):
         (folder / file).unlink(missing_ok=True)
@@ -156,9 +156,9 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     arms = Arms(
         runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered, looked=record.looked
     )
-    said = cpg_record(arms, record.setting.metrics)
+    recomputed = cpg_record(arms, record.setting.metrics)
     for field in ("environment", "setting", "scorecards", "cpgs"):
-        stored, derived = (one.model_dump()[field] for one in (record, said))
+        stored, derived = (one.model_dump()[field] for one in (record, recomputed))
         if not follows(stored, derived):
             raise BadRecord(f"{path} does not follow from the records of its arms: {field} differs")
     return arms
@@ -179,7 +179,7 @@ def study_record(
     """The record of a study; its rows stay in its store."""
     refused = list(compared.refused)
     entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
-    uncompared = [_uncompared(one, metrics) for one in compared.uncompared]
+    uncompared = [_uncompared_entry(one, metrics) for one in compared.uncompared]
     return StudyRecord(
         **stamp(),
         kind="study",
@@ -265,7 +265,7 @@ def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence
     return _entry(compared.setting, arms.by_name, gaps, metrics)
 
 
-def _uncompared(one: UncomparedArms, metrics: Sequence[str]) -> ComparisonEntry:
+def _uncompared_entry(one: UncomparedArms, metrics: Sequence[str]) -> ComparisonEntry:
     return _entry(one.setting, one.runs, {}, metrics)
 
 

@@ -25,13 +25,13 @@ METHODS_OF_KIND = {
 }
 
 
-def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
+def check_part(value: Any, environment: Any) -> tuple[str, list[Finding]]:
     """The kind of a part, given by name or as an object, and the findings of its kit.
 
     Models and perturbations are checked in the given environment.
     """
-    is_name = isinstance(given, str)
-    kind, part = _find_part(given) if is_name else _identify(given, getattr(given, "__name__", f"{given!r:.60}"))
+    is_name = isinstance(value, str)
+    kind, part = _find_part(value) if is_name else _identify(value, getattr(value, "__name__", f"{value!r:.60}"))
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
@@ -40,7 +40,7 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
     if kind == "planner":
         return kind, check_planner(part)
     if kind == "perturbation":
-        return kind, check_perturbation(part, environment, _with_strength_zero(given) if is_name else None)
+        return kind, check_perturbation(part, environment, _with_strength_zero(value) if is_name else None)
     return kind, check_metric(part)
 
 

@@ -105,12 +105,12 @@ def _deterministic(kit: _WorldModelKit) -> str:
 def _pure(kit: _WorldModelKit) -> str:
     """Arguments are not modified"""
     fields = ("observation", "goal", "state", "last_action")
-    given = replace(kit.percept, **{name: getattr(kit.percept, name).copy() for name in fields})
-    latents, actions = kit.model.encode(given, None), kit.actions[:, 0]
+    percept = replace(kit.percept, **{name: getattr(kit.percept, name).copy() for name in fields})
+    latents, actions = kit.model.encode(percept, None), kit.actions[:, 0]
     before = to_numpy(latents).copy(), to_numpy(actions).copy()
     kit.model.decode(kit.model.step(latents, actions))
     kit.model.decode(latents)
-    unchanged = [np.array_equal(getattr(given, name), getattr(kit.percept, name)) for name in fields]
+    unchanged = [np.array_equal(getattr(percept, name), getattr(kit.percept, name)) for name in fields]
     if all(unchanged) and np.array_equal(before[0], to_numpy(latents)) and np.array_equal(before[1], to_numpy(actions)):
         return ""
     return "a method modified its arguments; copy them first"

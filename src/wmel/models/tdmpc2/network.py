@@ -104,10 +104,10 @@ class Ensemble(nn.Module):
         hidden = flat.expand(self.count, *flat.shape)
         for place, layer in enumerate(self.layers):
             hidden = layer(hidden, dropout if place == 0 else 0.0)
-            hidden = self._activated(hidden) if place < len(self.layers) - 1 else hidden
+            hidden = self._activate(hidden) if place < len(self.layers) - 1 else hidden
         return hidden.reshape(self.count, *inputs.shape[:-1], self.outputs)
 
-    def _activated(self, hidden: Tensor) -> Tensor:
+    def _activate(self, hidden: Tensor) -> Tensor:
         if hidden.device.type != "cpu":
             return apply_activation(hidden, self.activation)
         # network by network: torch would use several threads for all of them
@@ -195,8 +195,8 @@ class TDMPC2(nn.Module):
     ):
         super().__init__()
         require(shape.latent % GROUP == 0, f"the width of a latent must be a multiple of {GROUP}", shape.latent)
-        for given, known in ((activation, Activation), (latent_norm, LatentNorm)):
-            require(given in get_args(known), f"it must be one of {', '.join(get_args(known))}", given)
+        for value, known in ((activation, Activation), (latent_norm, LatentNorm)):
+            require(value in get_args(known), f"it must be one of {', '.join(get_args(known))}", value)
         self.shape, self.observation, self.action, self.task = shape, observation, action, 0
         self.dropout = dropout
         embedding = 0 if tasks is None else tasks.width
