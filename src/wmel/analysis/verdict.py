@@ -102,7 +102,7 @@ def add_required_episodes(verdict: Verdict, designs: list[Design], otherwise: st
     return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)
 
 
-NO_GAP = Bounds(np.array(-1.0), np.array(1.0))  # stands for an interval that claims nothing
+NO_GAP = Bounds(np.array(-1.0), np.array(1.0))  # in place of an interval that excludes nothing
 STRICT_LABELS = (
     Label.MODEL_BOTTLENECK,
     Label.LEARNED_OUTPERFORMS,
@@ -228,7 +228,7 @@ def cpg_verdict(
     """The verdict by the rule `strict`, `paper`, or `anytime`, which allows for a run that may stop early.
 
     Only `anytime` has a cap, the maximum number of pairs of the run. Near the cap a run can stop for futility. The rule
-    of the CPG paper knows no correction.
+    of the CPG paper has no correction.
     """
     rules: dict[str, Callable[[CPGResult], Verdict]] = {
         "strict": lambda arms: strict_verdict(arms, correction),

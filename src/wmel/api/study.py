@@ -162,7 +162,7 @@ def _name(study: Any) -> str:
 
 
 def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None = None) -> Result:
-    """What the stored rows and readings of a study say; `criterion` is the one they were judged by instead."""
+    """The result of a study from its stored rows and readings; `criterion` replaces the one of the study."""
     results = loaded.results
     compared = study_comparisons(results, anytime=loaded.anytime)
     rescored_by = None if criterion is None else str(criterion)
@@ -183,7 +183,7 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
 
 
 def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> Result:
-    """What the record of a study says, and the readings beside it."""
+    """The result of a study from its record, and the readings stored beside it."""
     intervals = study_intervals(record)
     return Result(
         f"{record.name}: {study_answer(record)}",

@@ -199,7 +199,7 @@ def _environment(given: Given, environment: Any) -> Any:
 
 
 def card_lines(card: dict[str, Any]) -> list[str]:
-    """What a card says of a training, in a few lines."""
+    """A training in a few lines, from its card."""
     data = card["data"]
     epochs = card["fit"].get("epochs_taken")
     length = count_words(card["fit"].get("updates") or 0, "update") if epochs is None else count_words(epochs, "epoch")

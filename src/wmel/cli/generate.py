@@ -111,7 +111,7 @@ def _option_parameter(name: str, option: Option, default: Any) -> inspect.Parame
 
 
 def _setting_parameter(setting: Setting) -> inspect.Parameter:
-    """An option for a setting: its text is parsed by the part, which knows its type."""
+    """An option for a setting: the part parses its text by the type of the setting."""
     flag = f"--{setting.name.replace('_', '-')}"
     usual = "" if setting.default in (None, inspect.Parameter.empty) else f"  [default: {_plain(setting.default)}]"
     text = setting.meaning.text

@@ -199,7 +199,7 @@ class _Runner:
     def _find_changed(
         self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths
     ) -> list[Cell | Diagnostic]:
-        """Cells with rows of another provenance that must be dropped; `when_changed` says which may stay."""
+        """Cells with rows of another provenance that must be dropped; `when_changed` decides which may stay."""
         if not self.store.is_kept:
             return []  # rows in memory are of this process
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]

@@ -26,7 +26,7 @@ BARE = ("environment", "planner")  # facts that need no key
 
 @dataclass(frozen=True)
 class StudyGap:
-    """One model in one setting; `differs` is what tells the setting from the others of the study."""
+    """One model in one setting; `differs` is what distinguishes the setting from the others of the study."""
 
     comparison: ComparisonEntry
     model: str
@@ -46,12 +46,12 @@ class StudyGap:
 
     @property
     def place(self) -> str:
-        """What tells the setting from the others, or the environment where there is one setting."""
+        """What distinguishes the setting from the others, or the environment where there is one setting."""
         return self.differs or self.comparison.setting.env
 
     @property
     def name(self) -> str:
-        """The model, and what tells its setting from the others."""
+        """The model, and what distinguishes its setting from the others."""
         return f"{self.title} {self.differs}" if self.differs else self.title
 
     @property
@@ -107,7 +107,7 @@ def study_gaps(record: StudyRecord) -> list[StudyGap]:
 
 
 def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]]:
-    """The settings that have no gap, each with what tells it from the other settings of the study."""
+    """The settings that have no gap, each with what distinguishes it from the other settings of the study."""
     settings = [*record.comparisons, *record.uncompared]
     labels = distinct_labels(settings)
     named = [(label or one.setting.env, one) for label, one in zip(labels, settings, strict=True)]
@@ -115,7 +115,7 @@ def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]
 
 
 def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
-    """What tells settings apart, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
+    """What distinguishes settings, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
 
     What was swept is always named; another fact only if those named before it leave two settings alike.
     """
@@ -142,7 +142,7 @@ def facts_of(comparison: ComparisonEntry) -> dict[str, str]:
 
 
 def _count_distinct(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
-    """How many settings these facts tell apart."""
+    """How many settings these facts distinguish."""
     return len({tuple(one.get(name) for name in names) for one in facts})
 
 
