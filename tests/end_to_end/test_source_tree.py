@@ -1,4 +1,4 @@
-"""wmel runs from a source tree that is on the path but not installed, as on a machine where nothing can be installed."""
+"""wmel runs from a source tree that is on the path but not installed."""
 
 import json
 import subprocess
