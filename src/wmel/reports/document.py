@@ -159,11 +159,11 @@ def plotly_needed() -> AbstractContextManager[None]:
     return requires_package("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
-def draw_figure(place: str, *given: Any) -> Any:
+def draw_figure(place: str, *arguments: Any) -> Any:
     """The figure that a function of `wmel.reports` returns; callables among its arguments are called first."""
     with plotly_needed():
         draw = import_object(f"wmel.reports.{place}")
-    return draw(*(one() if callable(one) else one for one in given))
+    return draw(*(one() if callable(one) else one for one in arguments))
 
 
 def _blocks_within(section: Section) -> Iterator[Block]:

@@ -23,9 +23,9 @@ def render_terminal(document: Document, *, is_brief: bool = False) -> list[str]:
     """
     lines = [document.answer, *(text.words for text in document.shared)]
     found = [(section, list(_section(section))) for section in document.sections]
-    shown = [(section, words) for section, words in found if words]
-    kept = [words for at, (section, words) in enumerate(shown) if at == 0 or section.is_notice or not is_brief]
-    return [*lines, *(line for words in kept for line in words)]
+    rendered = [(section, words) for section, words in found if words]
+    printed = [words for at, (section, words) in enumerate(rendered) if at == 0 or section.is_notice or not is_brief]
+    return [*lines, *(line for words in printed for line in words)]
 
 
 def table(*headings: str) -> RichTable:
@@ -50,14 +50,14 @@ def lines_of(rows: RichTable, least: int = 0) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
-def table_lines(shown: Table) -> list[str]:
+def table_lines(table: Table) -> list[str]:
     """A table without its details, and why something in it is n/a; names and headings may be folded, numbers are not.
 
     Where the numbers alone are wider than the terminal, the lines are too.
     """
-    if not shown.rows:
+    if not table.rows:
         return []
-    visible = _without_details(shown)
+    visible = _without_details(table)
     texts = [[cell.text if cell.short is None else cell.short for cell in row] for row in visible.rows]
     cells = [max(map(len, column)) for column in zip(*texts, strict=True)]
     headed = [max(width, len(column.title)) for width, column in zip(cells, visible.columns, strict=True)]
@@ -72,11 +72,11 @@ def table_lines(shown: Table) -> list[str]:
     return [lines_of(rows, sum(least) + GAP * len(least)), *visible.notes]
 
 
-def _without_details(shown: Table) -> Table:
-    places = [place for place, column in enumerate(shown.columns) if not column.is_detail]
-    columns = tuple(shown.columns[place] for place in places)
+def _without_details(table: Table) -> Table:
+    places = [place for place, column in enumerate(table.columns) if not column.is_detail]
+    columns = tuple(table.columns[place] for place in places)
     return Table(
-        shown.caption, columns, tuple(tuple(row[place] for place in places) for row in shown.rows), shown.names
+        table.caption, columns, tuple(tuple(row[place] for place in places) for row in table.rows), table.names
     )
 
 
