@@ -190,6 +190,7 @@ def test_a_state_that_makes_up_most_of_the_mean_leaves_no_interval():
     samples[3] += 100
     found = result(samples)
     assert found.esnr.low is None and "of 16 episodes makes up" in found.esnr.reason
+    assert found.bias.is_defined and found.bias.low is None
     assert "median or the pooled ratio" in found.esnr.reason
 
 

@@ -68,7 +68,9 @@ class Esnr:
         if self.settings.samples < MIN_FOR_ESNR:
             given = self.settings.samples
             return Estimate.undefined(f"the bias needs {MIN_FOR_ESNR} gradients per state, these are {given}")
-        return mean_over_states(self.per_observation - self.signal.extrapolated, self.episodes, self.settings.samples)
+        gaps = self.per_observation - self.signal.extrapolated
+        found = mean_over_states(gaps, self.episodes, self.settings.samples)
+        return found if self.esnr.low is not None else _without_interval(found, found.reason or self.esnr.reason)
 
     @cached_property
     def esnr_per_rollout(self) -> Estimate:
