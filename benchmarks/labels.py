@@ -3,16 +3,17 @@
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from findings_figures import END, START
 from reproduction import RESULTS, names, result_of
-
 from wmel.analysis.verdict import ALPHA
 from wmel.reports.envelopes import ComparedEntry, StudyRecord
 
 BEFORE, PAGE, NAME = RESULTS / "labels-before-0015.json", RESULTS / "README.md", "changed labels"
+
+
+BLIND = "the oracle is not shown to beat random actions, which the report states first"
 
 
 def labels_of(record: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -64,7 +65,7 @@ def compared() -> Iterator[tuple[str, str, str, dict[str, Any] | None, ComparedE
 
 def table() -> str:
     found = list(compared())
-    known = [(*one[:3], one[3], *one[4:]) for one in found if one[3] is not None]
+    known = [one for one in found if one[3] is not None]
     lines = ["| study | setting | model | label before | label now | reason |", "|---|---|---|---|---|---|"]
     changed = blind = 0
     for study, setting, model, was, gap, seen in found:
@@ -73,14 +74,15 @@ def table() -> str:
         reasons = [reason(was, gap)] if was["label"] != gap.verdict else []
         changed += bool(reasons)
         if not seen:
-            reasons.append("the oracle is not shown to beat random actions: the report states first that the comparison "
-                           "cannot see the model")  # fmt: skip
+            reasons.append(BLIND)
             blind += 1
         if reasons:
             lines.append(f"| {study} | {setting} | {model} | {was['label']} | {gap.verdict} | {'; '.join(reasons)} |")
     head = (
-        f"Of {len(known)} gaps that were published before decision 0015 and whose rows are stored, {changed} have another "
-        f"label now. In {blind}, changed or not, the oracle is not shown to beat random actions. {len(found) - len(known)} "
+        f"Of {len(known)} gaps that were published before decision 0015 and whose rows are stored, {changed} have "
+        "another "
+        f"label now. In {blind}, changed or not, the oracle is not shown to beat random actions. "
+        f"{len(found) - len(known)} "
         "gaps are new."
     )
     return "\n".join([head, "", *lines])

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -190,10 +191,17 @@ ROWS = [
         for sigma, s in NOISES.items()
     ),
     *(
-        Row("acrobot-observation-noise", f"{FIXED_CEM}/observation-noise-{sigma}-from-0", "mlp", 0, 50, NOISE_FILE,
-            OTHER_DATA)
+        Row(
+            "acrobot-observation-noise",
+            f"{FIXED_CEM}/observation-noise-{sigma}-from-0",
+            "mlp",
+            0,
+            50,
+            NOISE_FILE,
+            OTHER_DATA,
+        )
         for sigma in NOISES
-    ),  # fmt: skip
+    ),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{RANDOM_SHOOTING}", "oracle", 1, 10, "0.18: dmc_acrobot/cpg.json"),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{RANDOM_SHOOTING}", "mlp", 1, 10, "0.18: dmc_acrobot/cpg.json"),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{CEM}", "oracle", 5, 150, TASK_FILE),
@@ -206,8 +214,15 @@ ROWS = [
     Row("cartpole-tdmpc2-data", f"dmc_cartpole-fixed/{CEM}", "mlp-td5", 0, 30, "CPG 4.9"),
     Row("cartpole", f"dmc_cartpole-task/{RANDOM_SHOOTING}", "oracle", 28, 30, cartpole_source("task", "tdmpc2_cpg")),
     Row("cartpole", f"dmc_cartpole-task/{CEM}", "oracle", 14, 30, cartpole_source("task", "cem_cpg", 5)),
-    Row("cartpole", f"dmc_cartpole-task/{RANDOM_SHOOTING}", "mlp", 2, 30,
-        cartpole_source("task", "coverage_mlp_on_tdmpc2_cpg"), OTHER_DATA),
+    Row(
+        "cartpole",
+        f"dmc_cartpole-task/{RANDOM_SHOOTING}",
+        "mlp",
+        2,
+        30,
+        cartpole_source("task", "coverage_mlp_on_tdmpc2_cpg"),
+        OTHER_DATA,
+    ),
     Row("cartpole", f"dmc_cartpole-task/{CEM}", "mlp", 0, 30, cartpole_source("task", "cem_cpg", 5), OTHER_DATA),
     *(
         Row("tdmpc2-acrobot-horizon", f"dmc_acrobot-fixed/cem-{h}", TD1, s, 150, swept_source(h))
@@ -232,7 +247,7 @@ ROWS = [
         Row("maze", f"maze_toy/random-shooting-{h}-200", "oracle", s, n, "0.18, run again")
         for h, (s, n) in MAZE_RUN_AGAIN.items()
     ),
-]  # fmt: skip
+]
 COSTS = [
     Cost("acrobot-ten-episodes", FIXED_RS, "oracle", 180.7, 407.1, "CPG 4.4"),
     Cost("acrobot-pooled", FIXED_RS, "oracle", 180.7, 407.1, "CPG 4.4"),
@@ -244,6 +259,8 @@ COSTS = [
         for h, (_, steps, compute) in MAZE_PUBLISHED.items()
     ),
 ]
+LEARNED_COMPUTE = 157.3  # of the n = 10 table
+ARM_SECONDS = (368.8, 656.3, 600.8, 710.7, 657.7, 685.7, 723.9, 835.3, 768.7)  # cpg_sweep.json; first: 2,000, seed 0
 LATENCY_RATIO = 76  # of the learned maze over the table, on the front page and in the changelog of the repository
 ERRORS = {200: 0.0651, 2000: 0.0233, 20000: 0.0004}  # of the acrobot models of the CPG paper, held out by transition
 COVERED = {"data": "2,000, -.503, .865, 0%, 0%", "oracle": "846, .161, 1.866, 20.2%, 12.2%"}  # CPG 4.6
@@ -349,14 +366,17 @@ def summary(rows: Sequence[Compared]) -> str:
     for kind, start in kinds.items():
         own = [one for one in rows if one.row.source.startswith(start)]
         same = [one for one in own if not one.row.apart]
-        lines.append(f"| {kind} | {len(own)} | {sum(one.agrees for one in same)} of {len(same)} | {len(own) - len(same)} |")
+        lines.append(
+            f"| {kind} | {len(own)} | {sum(one.agrees for one in same)} of {len(same)} | {len(own) - len(same)} |"
+        )
     return "\n".join(lines)
 
 
-def training_values(study: str, arm: str) -> list[float]:
-    """Compute per decision of each training of an arm, from its rows."""
+def training_values(study: str, setting: str, arm: str) -> list[float]:
+    """Compute per decision of each training of an arm in a setting, from its rows."""
     results = wmel.load(RESULTS / study).more["results"]
-    runs = [one.run for one in results if one.cell.arm.name == arm and one.run is not None]
+    own = [one for one in results if one.cell.arm.name == arm and one.cell.setting_name in names(setting)]
+    runs = [one.run for one in own if one.run is not None]
     cards = [scorecard_entry(stored_scorecard(run.policy_name, run.table)) for run in runs]
     return [one.average_compute_per_decision for one in cards if one.average_compute_per_decision is not None]
 
@@ -370,29 +390,50 @@ def cost_line(cost: Cost) -> str:
     theirs = "n/a" if cost.steps is None else f"{cost.steps:g}"
     spent = f"{compute:.1f}"
     if cost.arm.startswith("mlp"):
-        each = training_values(cost.study, cost.arm)
+        each = training_values(cost.study, cost.setting, cost.arm)
         spent += f" ({len(each)} trainings: {min(each):.0f} to {max(each):.0f})" if len(each) > 1 else " (one training)"
     cells = [cost.study, cost.setting, cost.arm, cost.source, theirs, ours, f"{cost.compute:g}", spent]
     return f"| {' | '.join(cells)} |"
 
 
 def compute_words() -> str:
-    """Why the published compute of the learned arm is not ours: it is a number of its training."""
-    each = np.array(training_values("acrobot-twenty-trainings", "mlp"))
-    below, published = int((each <= 157.3).sum()), 157.3
-    return (
-        f"\n**Compute of the learned arm.** The published {published} is 750 model steps for {750 / published:.1f} "
-        "executed actions. How many actions of a plan are executed depends on the step at which the model imagines the "
-        f"closest approach, and this differs from training to training: over {len(each)} trainings on data of other "
-        f"seeds it is {each.min():.0f} to {each.max():.0f} (mean {each.mean():.0f}, standard deviation "
-        f"{each.std(ddof=1):.0f}), and in {below} of them at most {published}. No training succeeds once. Episodes of "
-        "one training hardly differ, so that ten episodes of one training say little about compute."
+    """Why the published compute of the learned arm is not ours: it is that of one unusual training."""
+    study, arm = "acrobot-twenty-trainings", "mlp"
+    each = np.array(training_values(study, FIXED_RS, arm))
+    solved = round((comparison_of(result_of(study), FIXED_RS).scorecards[arm].success_rate or 0) * 10 * len(each))
+    first, *others = ARM_SECONDS
+    implied = sorted(LEARNED_COMPUTE * one / first for one in others)
+    away = (each.mean() - LEARNED_COMPUTE) / each.std(ddof=1)
+    return paragraph(
+        f"**Compute of the learned arm.** The published {LEARNED_COMPUTE} is 750 model steps for "
+        f"{750 / LEARNED_COMPUTE:.1f} executed actions. How many actions of a plan are executed depends on the step at "
+        "which the model imagines the closest approach, and this is a property of one training. Over "
+        f"{len(each)} trainings here it is {each.min():.0f} to {each.max():.0f} (mean {each.mean():.0f}, standard "
+        f"deviation {each.std(ddof=1):.0f}); {solved} of their {10 * len(each)} episodes succeed. The published "
+        "value is "
+        f"{away:.1f} standard deviations below that mean: its training, of seed 0, is an unusual one. The "
+        "repository's own "
+        "other trainings show this. Its sweep (`0.18: dmc_acrobot/cpg_sweep.json`) records the seconds of each "
+        "learned arm "
+        f"of 50 episodes: {first:g} for the same training, {min(others):g} to {max(others):g} for the other "
+        f"{len(others)}. In proportion to time their compute is {implied[0]:.0f} to {implied[-1]:.0f}, as here. Why "
+        "the "
+        "model of seed 0 imagines its closest approach later was not examined: its weights are not published."
     )
+
+
+def paragraph(text: str, width: int = 120) -> str:
+    return "\n" + fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def kept_errors() -> dict[str, list[dict[str, Any]]]:
+    """What is kept of trainings, by study."""
+    return json.loads(ERRORS_FILE.read_text()) if ERRORS_FILE.exists() else {}
 
 
 def keep_errors() -> dict[str, list[dict[str, Any]]]:
     """Held-out errors and coverage of the trainings; those stored here replace what was kept of their study."""
-    kept = json.loads(ERRORS_FILE.read_text()) if ERRORS_FILE.exists() else {}
+    kept = kept_errors()
     for study in sorted(path.parent.name for path in STORES.glob("*/models")):
         cards = [read_card(path.parent) for path in sorted((STORES / study / "models").glob("*/card.json"))]
         if cards:
@@ -459,18 +500,19 @@ def maze() -> str:
     at_20 = comparison_of(result_of("maze"), "maze_toy/random-shooting-20-200")
     fast, slow = (at_20.scorecards[arm].average_planning_latency_ms or 0 for arm in ("oracle", "mlp"))
     learned = at_20.scorecards["mlp"]
-    return (
-        f"\n**The learned maze** (random shooting 200x20). The MLP succeeds in {learned.success_rate:.3f} of "
+    return paragraph(
+        f"**The learned maze** (random shooting 200x20). The MLP succeeds in {learned.success_rate:.3f} of "
         f"{learned.episodes} episodes (published: 1, 30 episodes). A decision takes {slow / fast:.1f} times as long as "
-        f"with the table (published: {LATENCY_RATIO}, on the front page and in the changelog of the wmel 0.18 repository)."
+        f"with the table (published: {LATENCY_RATIO}, on the front page and in the changelog of the wmel 0.18 "
+        "repository)."
     )
 
 
-def write_page(rows: Sequence[Compared], kept: dict[str, list[dict[str, Any]]]) -> None:
+def page_text(rows: Sequence[Compared], kept: dict[str, list[dict[str, Any]]]) -> str:
     parts = [WORDS, TABLE.strip("\n") + "\n" + "\n".join(one.line for one in rows), summary(rows), NOTES]
     parts += [COSTS_WORDS.rstrip("\n") + "\n" + "\n".join(map(cost_line, COSTS)), compute_words(), maze()]
     parts += [ERROR_WORDS, held_out_errors(kept), COVERAGE_WORDS, coverage(kept)]
-    PAGE.write_text("\n".join(parts) + "\n\n```bash\nmake reproduction\n```\n")
+    return "\n".join(parts) + "\n\n```bash\nmake reproduction\n```\n"
 
 
 def main() -> int:
@@ -478,7 +520,7 @@ def main() -> int:
     from labels import write_labels
 
     rows, kept = compared_rows(), keep_errors()
-    write_page(rows, kept)
+    PAGE.write_text(page_text(rows, kept))
     write_findings(rows, kept)
     write_labels()
     print(PAGE.read_text())
