@@ -115,18 +115,16 @@ def main_example(_rows: Sequence[Compared], kept: Mapping[str, Any]) -> str:
     drift = mean_of(small, "rmse_after_15_steps", 2), mean_of(large, "rmse_after_15_steps", 2)
     rises = max(one["coverage"]["most"] for one in small) if small else None
     return (
-        f"MLPs trained on 2,000 random transitions have a held-out error of {step[0]} (mean of three seeds; CPG paper: "
-        f".026 in section 4.4, .0233 in 4.5) and solve {count(pooled, 'mlp[transitions=2000]')} episodes under random "
-        f"shooting. Trained on 20,000 transitions, the error is {step[1]} and they still solve "
+        f"MLPs trained on 2,000 random transitions have a held-out error of {step[0]} (mean of three seeds; CPG "
+        f"paper: .026 in section 4.4, .0233 in 4.5) and solve {count(pooled, 'mlp[transitions=2000]')} episodes "
+        f"under random shooting. Trained on 20,000 transitions, the error is {step[1]} and they still solve "
         f"{count(pooled, 'mlp[transitions=20000]')}, and {count(swept, 'mlp')} under CEM. Trained on 20,000 "
-        "transitions "
-        f"of TD-MPC2's policy, as in section 4.7, they solve {count(tdmpc2, 'mlp-td1')} under CEM. The oracle solves "
-        f"{success(pooled, 'oracle')} and {success(swept, 'oracle')} ([reproduction](reproduction.md)). The model's "
-        "card "
-        "shows two things that a one-step error does not:\n\n"
-        f"- After 15 steps without correction, the length of a plan, the error is {drift[0]} ({drift[1]} with 20,000; "
-        "root mean square over all components, velocities included, where a sine spans 2).\n"
-        f"- The data never rise above an uprightness of {rate(rises)}, where 2 is upright. The oracle's plans spend "
+        f"transitions of TD-MPC2's policy, as in section 4.7, they solve {count(tdmpc2, 'mlp-td1')} under CEM. The "
+        f"oracle solves {success(pooled, 'oracle')} and {success(swept, 'oracle')} "
+        "([reproduction](reproduction.md)). The model's card shows two things that a one-step error does not:\n\n- "
+        f"After 15 steps without correction, the length of a plan, the error is {drift[0]} ({drift[1]} with 20,000; "
+        "root mean square over all components, velocities included, where a sine spans 2).\n- The data never rise "
+        f"above an uprightness of {rate(rises)}, where 2 is upright. The oracle's plans spend "
         f"{oracle.above_half:.0%} of their states above 1."
     )
 
@@ -138,10 +136,9 @@ def ten_episodes(_rows: Sequence[Compared], _kept: Mapping[str, Any]) -> str:
     gap = one.gaps["mlp"]
     return (
         "The oracle succeeds in .300 of ten episodes in the CPG paper (section 4.4), and in "
-        f"{success(one, 'oracle')} of "
-        f"ten here (`results/acrobot-ten-episodes`). Both are ordinary samples of a rate near {pooled}, that of 150 "
-        f"episodes. Ours is {gap.verdict} by the strict rule and {gap.verdict_paper} by the rule of the paper, the "
-        "published one is INCONCLUSIVE:"
+        f"{success(one, 'oracle')} of ten here (`results/acrobot-ten-episodes`). Both are ordinary samples of a rate "
+        f"near {pooled}, that of 150 episodes. Ours is {gap.verdict} by the strict rule and {gap.verdict_paper} by "
+        "the rule of the paper, the published one is INCONCLUSIVE:"
     )
 
 
@@ -157,8 +154,7 @@ def reacher_floor(_rows: Sequence[Compared], _kept: Mapping[str, Any]) -> str:
     return (
         f"Within 500 steps random actions reach the target in {rate(floor)} of episodes from task starts (n = "
         f"{card.episodes}; {rate(solved)} of starts are solved at reset). The learned arms succeed in .667 to .800 "
-        "in the "
-        "wmel 0.18 repository (`results/dmc_reacher`, 30 episodes; the CPG paper has no reacher) and in "
+        "in the wmel 0.18 repository (`results/dmc_reacher`, 30 episodes; the CPG paper has no reacher) and in "
         f"{success(one, 'mlp')} and {success(other, 'mlp')} here (`results/reacher`). Beside the oracle's "
         f"{success(one, 'oracle')} alone, a rate of {rate(learned)} looks like {learned:.0%} of the oracle's skill. "
         f"Measured from the rate of random actions it is {(learned - floor) / (1 - floor):.0%}."
@@ -182,10 +178,9 @@ def exploration(_rows: Sequence[Compared], kept: Mapping[str, Any]) -> str:
             *lines,
             "",
             f"The first and the last row differ by {rate(rates[0] - rates[1])} on the same episodes. Trained and run "
-            "once "
-            f"more on another machine, the recipe of the first row succeeds in {success(again, 'mlp')} "
-            "(`results/reacher`): so much do three trainings change by rounding alone. On acrobot from the fixed start "
-            f"the arms solve {' and '.join(sorted(counts))}; the oracle has {success(acrobot, 'oracle')}.",
+            f"once more on another machine, the recipe of the first row succeeds in {success(again, 'mlp')} "
+            "(`results/reacher`): the data are the same, torch's version and the CPU are not. On acrobot from the "
+            f"fixed start the arms solve {' and '.join(sorted(counts))}; the oracle has {success(acrobot, 'oracle')}.",
         ]
     )
 
@@ -217,8 +212,7 @@ def oracles(rows: Sequence[Compared], _kept: Mapping[str, Any]) -> str:
     lines = [
         f"Of {len(truth)} rows of the oracle with a published figure ([reproduction](reproduction.md)) "
         f"{len(truth) - len(apart)} agree, and {sum(one.agrees for one in models)} of {len(models)} rows of models. "
-        "The "
-        "oracle's rows that do not agree:",
+        "The oracle's rows that do not agree:",
         "",
     ]
     for one in apart:
@@ -231,8 +225,7 @@ def oracles(rows: Sequence[Compared], _kept: Mapping[str, Any]) -> str:
         "",
         f"With {len(truth)} comparisons at 95%, {0.05 * len(truth):.1f} differences are expected by chance, and the "
         "neighbours (horizons 5 and 15) agree. The maze's 27 of 30 was an unlucky sample (finding 1). For CEM, with "
-        "the "
-        "seeds of the repository one could tell whether the difference is more than chance.",
+        "the seeds of the repository one could tell whether the difference is more than chance.",
     ]
     return "\n".join(lines)
 
@@ -301,12 +294,9 @@ def cartpole(rows: Sequence[Compared], _kept: Mapping[str, Any]) -> str:
         if not recipes
         else f"{recipes} intervals of the recipe exclude 0.",
         f"{negative} of {len(counted)} gaps are negative, {shown} are shown to be positive. Rates of the model that "
-        "agree "
-        f"with the published ones: {kinds}. The rows marked *{OTHER_BUDGET}* in [reproduction](reproduction.md) are "
-        "those "
-        f"of size 5 with the budget of our size 1: with 100,000 updates its policy returns {returns[0]:.0f} of "
-        "1,000, with "
-        f"140,000 it returns {returns[1]:.0f} (`models/`).",
+        f"agree with the published ones: {kinds}. The rows marked *{OTHER_BUDGET}* in "
+        "[reproduction](reproduction.md) are those of size 5 with the budget of our size 1: with 100,000 updates "
+        f"its policy returns {returns[0]:.0f} of 1,000, with 140,000 it returns {returns[1]:.0f} (`models/`).",
     ]
     return "\n".join(lines)
 

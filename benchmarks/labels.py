@@ -80,10 +80,8 @@ def table() -> str:
             lines.append(f"| {study} | {setting} | {model} | {was['label']} | {gap.verdict} | {'; '.join(reasons)} |")
     head = (
         f"Of {len(known)} gaps that were published before decision 0015 and whose rows are stored, {changed} have "
-        "another "
-        f"label now. In {blind}, changed or not, the oracle is not shown to beat random actions. "
-        f"{len(found) - len(known)} "
-        "gaps are new."
+        f"another label now. In {blind}, changed or not, the oracle is not shown to beat random actions. "
+        f"{len(found) - len(known)} gaps are new."
     )
     return "\n".join([head, "", *lines])
 
