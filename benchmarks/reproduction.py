@@ -65,8 +65,8 @@ sweep (`results/exploration`).
 
 **TD-MPC2.** A rate is that of one training, and the published trainings are others than ours (1 million steps on
 cartpole; on acrobot .5 million or 2 million, as two sources differ). On cartpole ours succeed more often than the
-published ones and, with one exception, more often than the oracle ([findings 21](findings.md)). The exception is size 5
-after 100,000 updates, the budget of our size 1: under random shooting it succeeds less often than the oracle.
+published ones and than the oracle, except under random shooting for size 5 after 100,000 updates, which is the budget of
+our size 1 ([findings 21](findings.md)).
 """
 COSTS_WORDS = """
 ## Steps and compute
@@ -502,8 +502,8 @@ def iterations_words() -> str:
     return paragraph(
         "**Iterations of CEM.** The text of the CPG paper (4.7) gives CEM two iterations; the code and the records of the "
         "repository have three (`cem_iters: 3`, with 24 candidates). Published is a rate of .880 for the oracle. With "
-        f"three iterations it is {rates[0]:.3f} here, with two {rates[1]:.3f} (24 candidates) and {rates[2]:.3f} (36, "
-        "the budget of three iterations of 24). All other rows under CEM have three."
+        f"three iterations it is {rates[0]:.3f} here, with two {rates[1]:.3f} (24 candidates) and {rates[2]:.3f} "
+        "(36, the budget of three iterations of 24). All other rows under CEM have three."
     )
 
 
