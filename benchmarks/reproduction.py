@@ -500,9 +500,9 @@ def iterations_words() -> str:
         )
     ]
     return paragraph(
-        "**Iterations of CEM.** The text of the CPG paper (4.7) gives CEM two iterations; the code and the records of the "
-        "repository have three (`cem_iters: 3`, with 24 candidates). Published is a rate of .880 for the oracle. With "
-        f"three iterations it is {rates[0]:.3f} here, with two {rates[1]:.3f} (24 candidates) and {rates[2]:.3f} "
+        "**Iterations of CEM.** The text of the CPG paper (4.7) gives CEM two iterations; the code and the records of "
+        "the repository have three (`cem_iters: 3`, with 24 candidates). Published is a rate of .880 for the oracle. "
+        f"With three iterations it is {rates[0]:.3f} here, with two {rates[1]:.3f} (24 candidates) and {rates[2]:.3f} "
         "(36, the budget of three iterations of 24). All other rows under CEM have three."
     )
 
