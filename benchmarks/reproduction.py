@@ -65,8 +65,8 @@ sweep (`results/exploration`).
 
 **TD-MPC2.** A rate is that of one training, and the published trainings are others than ours (1 million steps on
 cartpole; on acrobot .5 million or 2 million, as two sources differ). On cartpole ours succeed more often than the
-published ones and than the oracle, except under random shooting for size 5 after 100,000 updates, which is the budget of
-our size 1 ([findings 21](findings.md)).
+published ones and than the oracle, except under random shooting for size 5 after 100,000 updates, which is the budget
+of our size 1 ([findings 21](findings.md)).
 """
 COSTS_WORDS = """
 ## Steps and compute
