@@ -55,6 +55,33 @@ def test_the_paper_rule_is_that_of_the_cpg_paper(oracle, learned, label):
     assert verdict(oracle, learned, "paper").label is label
 
 
+@pytest.mark.parametrize(
+    ("counts", "tau", "label"),
+    [
+        ((1, 1), 0.05, Label.INCONCLUSIVE),  # both rates are .1: within tau of 0 from tau = .1 on
+        ((1, 1), 0.09, Label.INCONCLUSIVE),
+        ((1, 1), 0.1, Label.PLANNER_BOTTLENECK),
+        ((8, 9), 0.1, Label.INCONCLUSIVE),  # the lower rate is .8: within tau of 1 from tau = .2 on
+        ((8, 9), 0.2, Label.AS_GOOD),
+        ((10, 10), 0.0, Label.AS_GOOD),
+        ((10, 0), 0.5, Label.MODEL_BOTTLENECK),  # an interval that excludes 0 comes first, whatever tau is
+    ],
+)
+def test_tau_is_the_distance_to_0_or_1_at_which_the_paper_rule_calls_both_rates_failing_or_solving(counts, tau, label):
+    result = counterfactual_planning_gap(*((one, 10) for one in counts))
+    found = cpg_verdict(result, "paper", tau=tau)
+    assert found.label is label and found.margins == {"tau": tau}
+
+
+def test_a_tau_outside_its_range_or_for_another_rule_is_refused():
+    result = counterfactual_planning_gap((1, 10), (1, 10))
+    for tau in (-0.01, 0.51, float("nan")):
+        with pytest.raises(BadInput, match="tau"):
+            cpg_verdict(result, "paper", tau=tau)
+    with pytest.raises(BadInput, match="strict"):
+        cpg_verdict(result, tau=0.1)
+
+
 def test_a_verdict_carries_its_rule_margins_reason_and_the_n_that_would_decide():
     found = verdict((3, 10), (0, 10))
     assert found.rule == "strict" and found.margins == {"delta": 0.1, "rho": 0.1, "alpha": 0.05}

@@ -28,7 +28,7 @@ NOT_RUN = {  # page, and how a block of it begins: why it is not run. Its comman
     ("findings", "wmel run --env dmc:cartpole-swingup"): "8 episodes with plans of 100 steps take an hour",
     ("gpu", "python benchmarks/gpu_planning.py"): "needs a GPU",
     ("gpu", "python benchmarks/tdmpc2_updates.py"): "needs a GPU",
-    ("reproduction", "make reproduction"): "three hours; findings 9 runs the two commands after it",
+    ("reproduction", "make reproduction"): "three hours",
     ("train-tdmpc2", "wmel train tdmpc2 --env dmc:cartpole-swingup --size 1"): "ten minutes on a GPU",
     ("train-tdmpc2", "wmel convert FILE.pt"): "needs a published checkpoint; tests/training has a small one",
 }

@@ -9,7 +9,9 @@ import wmel
 from tests.experiments.still import dynamics
 from tests.experiments.studies import read_study, written
 from wmel import catalog
+from wmel.cli.main import app_for
 from wmel.closed_loop.run import BenchmarkRunner
+from wmel.errors import BadInput
 from wmel.experiments.expand import study_of
 from wmel.planners.random_shooting import RandomShooting
 
@@ -109,3 +111,28 @@ def test_a_study_with_the_preset_of_the_paper_adds_the_rule_of_the_paper_behind_
         done.report(tmp_path / "report.md")
         summary = (tmp_path / "report.md").read_text().partition("## maze")[0]
         assert ("n | verdict (CPG paper) |" in summary) is is_added
+
+
+def test_tau_is_set_from_python_by_a_flag_or_in_a_study_and_is_kept_in_the_store_and_the_records(tmp_path):
+    """Over 5 steps no arm reaches the goal of the maze: both rates are 0, within any tau of 0."""
+    episodes = {"episodes": 2, "horizon": 5}
+    study = {"name": "p", **episodes, "environments": [{"name": "maze_toy"}], "planners": [{"name": "cem"}]}
+    study["models"] = [{"name": "still", "object": "tests.experiments.still:dynamics"}]
+    wmel.study({**study, "tau": 0.2}, output=tmp_path / "study", quiet=True)
+    wmel.cpg("maze_toy", "tests.experiments.still:dynamics", tau=0.2, output=tmp_path / "cpg", quiet=True, **episodes)
+    options = ["--episodes", "2", "--horizon", "5", "--tau", "0.2", "--quiet", "--out", str(tmp_path / "flag")]
+    typed = ["cpg", "--env", "maze_toy", "--model", "tests.experiments.still:dynamics", *options]
+    app_for(typed)(typed, standalone_mode=False)
+    wmel.cpg("maze_toy", "tests.experiments.still:dynamics", output=tmp_path / "none", quiet=True, **episodes)
+    for name in ("study", "cpg", "flag", "none"):
+        done = wmel.load(tmp_path / name)
+        assert done.record.tau == (0.05 if name == "none" else 0.2), name
+        assert done.record.paper_first is (name != "none")
+        (entry,) = done.record.comparisons[0].gaps.values() if name == "study" else done.record.cpgs.values()
+        assert entry.verdicts["paper"].margins == {"tau": done.record.tau}
+    record = wmel.load(tmp_path / "cpg" / "cpg.json").record  # computed again from the records of its arms
+    assert record.tau == 0.2
+    with pytest.raises(BadInput, match="tau"):
+        wmel.study({**study, "tau": 0.6}, quiet=True)
+    with pytest.raises(BadInput, match="tau"):
+        wmel.cpg("maze_toy", "tests.experiments.still:dynamics", tau=-1, quiet=True, **episodes)

@@ -1,6 +1,6 @@
 """Verdicts on a gap, by the strict rule, the rule of the CPG paper or the anytime rule; and the pairs they require."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -26,7 +26,7 @@ IF_AS_SEEN = "with 80% probability if the rates are as seen"
 IF_ADDED = "episodes that are added to these are judged by the anytime rule"
 DELTA = 0.10  # the margin of equivalence
 RHO = 0.10  # the margin of a rate to 0 or 1, for the bounds of the strict rule
-TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper
+TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper, unless another is given
 ALPHA = 0.05
 MOST_ERRORS = 0.01  # the share of episodes with an error above which the verdict is inconclusive
 
@@ -179,8 +179,10 @@ def _designs_as_seen(result: CPGResult, comparisons: int) -> list[Design]:
     return [*designs, replace(gap, equivalence=DELTA)] if near else designs
 
 
-def paper_verdict(result: CPGResult) -> Verdict:
+def paper_verdict(result: CPGResult, tau: float = TAU) -> Verdict:
     """The label by the rule of the CPG paper."""
+    if not 0 <= tau <= 0.5:
+        raise BadInput(f"tau is the distance of a rate from 0 or 1, a number from 0 to 0.5; got {tau!r}")
     interval, rates = result.agresti_caffo, (result.oracle_success_rate, result.learned_success_rate)
     assert interval.low is not None and interval.high is not None
     label, reason = Label.INCONCLUSIVE, f"the interval {format_interval(interval)} holds 0"
@@ -188,13 +190,18 @@ def paper_verdict(result: CPGResult) -> Verdict:
         label, reason = Label.MODEL_BOTTLENECK, f"the interval {format_interval(interval)} lies above 0"
     elif interval.high < 0:
         label, reason = Label.LEARNED_OUTPERFORMS, f"the interval {format_interval(interval)} lies below 0"
-    elif max(rates) <= TAU:
-        label, reason = Label.PLANNER_BOTTLENECK, f"both observed rates are at most {TAU:g}"
-    elif min(rates) >= 1 - TAU:
-        label, reason = Label.AS_GOOD, f"both observed rates are at least {1 - TAU:g}"
+    elif max(rates) <= tau:
+        label, reason = Label.PLANNER_BOTTLENECK, f"both observed rates are at most {tau:g}"
+    elif min(rates) >= 1 - tau:
+        label, reason = Label.AS_GOOD, f"both observed rates are at least {1 - tau:g}"
     designs = [Design(*rates, agresti_caffo=True)] if rates[0] != rates[1] else []
-    verdict = Verdict(label, "paper", {"tau": TAU}, interval, reason)
+    verdict = Verdict(label, "paper", {"tau": tau}, interval, reason)
     return add_required_episodes(verdict, designs, "this rule cannot call such rates equal, the strict rule can")
+
+
+def paper_rule(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stored result keeps about the rule of the CPG paper, as the arguments of a record."""
+    return {"paper_first": bool(stored.get("paper")), "tau": stored.get("tau", TAU)}
 
 
 def anytime_verdict(result: CPGResult, cap: int | None = None, correction: Correction | None = None) -> Verdict:
@@ -223,20 +230,27 @@ def anytime_verdict(result: CPGResult, cap: int | None = None, correction: Corre
 
 
 def cpg_verdict(
-    result: CPGResult, rule: str = "strict", *, cap: int | None = None, correction: Correction | None = None
+    result: CPGResult,
+    rule: str = "strict",
+    *,
+    cap: int | None = None,
+    correction: Correction | None = None,
+    tau: float = TAU,
 ) -> Verdict:
     """The verdict by the rule `strict`, `paper`, or `anytime`, which allows for a run that may stop early.
 
     Only `anytime` has a cap, the maximum number of pairs of the run. Near the cap a run can stop for futility. The rule
-    of the CPG paper has no correction.
+    of the CPG paper has no correction, and is the only one with a tau.
     """
     rules: dict[str, Callable[[CPGResult], Verdict]] = {
         "strict": lambda arms: strict_verdict(arms, correction),
-        "paper": paper_verdict,
+        "paper": lambda arms: paper_verdict(arms, tau),
         "anytime": lambda arms: anytime_verdict(arms, cap, correction),
     }
     if rule not in rules:
         raise BadInput(f"no verdict rule named {rule!r}; known: {', '.join(rules)}")
+    if tau != TAU and rule != "paper":
+        raise BadInput(f"only the rule of the CPG paper has a tau, got tau = {tau!r} for the rule {rule}")
     if cap is not None and rule != "anytime":
         raise BadInput(f"only the anytime rule has a cap, got cap = {cap!r} for the rule {rule}")
     verdict = rules[rule](result)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import Arms, study_comparisons
+from wmel.analysis.verdict import TAU, paper_rule
 from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, result_of_runs, run_episodes, task_data
 from wmel.api.given import Given
@@ -14,7 +15,7 @@ from wmel.api.verbs import verb
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput, requires_package
 from wmel.experiments.build import ModelPaths, is_whole
-from wmel.experiments.expand import training_of_cell
+from wmel.experiments.expand import paper_options, training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.document import draw_figure
@@ -40,6 +41,15 @@ def cpg(
         int | None, o.Option(f"The most pairs of an --anytime run.  [default: {MOST_PAIRS}]", "whole", at_least=1)
     ] = None,
     paper: o.Paper = False,
+    tau: Annotated[
+        float | None,
+        o.Option(
+            f"Margin of a rate to 0 or 1 in the rule of the CPG paper, whose answer it adds.  [default: {TAU:g}]",
+            "number",
+            at_least=0,
+            at_most=0.5,
+        ),
+    ] = None,
     **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Run a planner on the true dynamics and on models, on the same seeds, and return the gap and its verdict."""
@@ -69,7 +79,7 @@ def cpg(
     given.judges_gaps = True
     stored = {
         "name": "cpg",
-        "paper": paper or bool(given.preset.get("verdict")),
+        **paper_options(tau, is_added=paper or bool(given.preset.get("verdict"))),
         "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
         "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
     }
@@ -99,7 +109,7 @@ def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[tuple[str, st
     verb = loaded.verb
     arms = arms_of(loaded, {name: Coverage(**one) for name, one in verb["coverage"].items()})
     sources, rewards = dict(verb["models"]), bool(verb.get("rewards"))
-    record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, paper_first=verb["paper"]))
+    record = cache(lambda: cpg_record(arms, loaded.metrics, models=sources, **paper_rule(verb)))
     live = {name: one for (kind, name), one in (objects or {}).items() if kind == "model" and name in sources}
     models = {**sources, **trained_folders(loaded, store), **live}
     cells = [one for one in loaded.results if one.failure or not loaded.anytime]  # an anytime run may stop early

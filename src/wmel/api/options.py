@@ -97,6 +97,10 @@ Folder = Annotated[Path | str, Option("Folder of what is written.", "path", ("--
 STORED = Option("What wmel wrote: a record (.json) or the folder of any verb.", "path", is_argument=True)
 Stored = Annotated[Path | str, STORED]
 StoredOrResult = Annotated[Any, STORED]
+Seeds = Annotated[
+    Sequence[int] | int | str,
+    Option("Seeds of the episodes and of the noise, separated by commas.", "wholes", ("--seed",), 0),
+]
 Trainer = Annotated[Any, Option("Trainer; `wmel list trainers` names them.", is_argument=True, names=("trainers",))]
 Diagnostic = Annotated[
     Any, Option("Diagnostic; `wmel list diagnostics` names them.", is_argument=True, names=("diagnostics",))
@@ -186,9 +190,7 @@ class TaskOptions(TypedDict, total=False):
     episodes: Annotated[
         int | None, Option(f"Episodes per seed.  [default: {EPISODES}]", "whole", ("--episodes-per-point",))
     ]
-    seeds: Annotated[
-        Sequence[int] | int | str, Option("Seeds of the episodes, separated by commas.", "wholes", ("--seed",), 0)
-    ]
+    seeds: Seeds
     horizon: Annotated[
         int | None,
         Option(
@@ -265,10 +267,7 @@ class EpisodeOptions(
 class ReadingOptions(ScoringOptions, RunnerOptions, EnvironmentSettings, total=False):
     """Of verbs that read models."""
 
-    seeds: Annotated[
-        Sequence[int] | int | str,
-        Option("Seeds of the fresh episodes and the noise, separated by commas.", "wholes", ("--seed",), 0),
-    ]
+    seeds: Seeds
 
 
 class StudyOptions(RunnerOptions, total=False):

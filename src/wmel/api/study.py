@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 from wmel.analysis.pooling import study_comparisons
+from wmel.analysis.verdict import paper_rule
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
@@ -179,8 +180,7 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
     rescored_by = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
     how = {"rescored": rescored_by, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
-    paper = bool(loaded.verb.get("paper"))
-    record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, **how)
+    record = study_record(loaded.name, loaded.about, results, compared, **paper_rule(loaded.verb), **how)
     readings = _readings(loaded)
     result = recorded_result(record, readings)
     result.store, result.folder = store, folder_of(store)

@@ -51,6 +51,11 @@ class Study:
     notes: tuple[str, ...] = ()  # lines to show before it runs
 
 
+def paper_options(tau: float | None, *, is_added: bool) -> dict[str, Any]:
+    """What a stored result keeps about the rule of the CPG paper; a tau that is given adds the rule."""
+    return {"paper": is_added or tau is not None, **({} if tau is None else {"tau": tau})}
+
+
 def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = None) -> Study:
     """The cells of a study: floor, oracle and models of each setting, seed by seed, in the order of the sweeps."""
     count = _count_cells(spec)
@@ -73,7 +78,10 @@ def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = No
         spec.text,
         spec.folder,
         objects or {},
-        {"name": "study", "paper": bool(catalog.preset_settings(study.preset).get("verdict"))},
+        {
+            "name": "study",
+            **paper_options(study.tau, is_added=bool(catalog.preset_settings(study.preset).get("verdict"))),
+        },
         study.executor,
         spec.notes,
     )

@@ -312,6 +312,7 @@ class StudyKeys(Keys):
     oracle: bool = True
     metrics: list[str | dict[str, Any]] = []
     preset: str | None = None  # a published run whose settings replace defaults
+    tau: Annotated[float, Field(ge=0, le=0.5)] | None = None  # the margin of the CPG paper's rule, which it adds
     executor: str | dict[str, Any] | None = None  # what runs the jobs, unless the verb sets it
 
     @model_validator(mode="after")

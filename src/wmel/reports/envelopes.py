@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from wmel.analysis.verdict import TAU
 from wmel.reports.json_envelope import (
     Amount,
     Count,
@@ -81,6 +82,7 @@ class StudyRecord(Envelope):
     cells: Count
     episodes: Count  # stored
     paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
+    tau: float = TAU  # the margin of that rule
     rescored: str | None  # the criterion of success put in place of the study's own
     comparisons: list[ComparisonEntry]
     uncompared: list[ComparisonEntry] = Field(default_factory=list)  # arms that no oracle was run beside

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model, model_validator
 
+from wmel.analysis.verdict import TAU
 from wmel.schema import EPISODE_COLUMNS, Column
 
 SCHEMA_VERSION = "2.1"
@@ -286,3 +287,4 @@ class CPGRecord(Envelope):
     looked: dict[str, Positive] = {}  # by model, pairs at the last verdict before pairs were added
     trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
     paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
+    tau: float = TAU  # the margin of that rule

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting, UncomparedArms
 from wmel.analysis.scorecard import stored_scorecard
-from wmel.analysis.verdict import Verdict, cpg_verdict
+from wmel.analysis.verdict import TAU, Verdict, cpg_verdict
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput, BadRecord
 from wmel.reports.any_record import FILES
@@ -36,6 +36,7 @@ def cpg_record(
     *,
     models: Mapping[str, str | None] | None = None,
     paper_first: bool = False,
+    tau: float = TAU,
 ) -> CPGRecord:
     """The record of a comparison; its rows stay in the records of its arms."""
     runs = arms.by_name
@@ -51,11 +52,12 @@ def cpg_record(
         },
         coverage=dict(coverage_entries(arms.coverage)),
         max_episodes=arms.cap,
-        cpgs={name: cpg_entry(arms, name) for name in arms.learned},
+        cpgs={name: cpg_entry(arms, name, tau) for name in arms.learned},
         models=dict(models or {}),
         looked=dict(arms.looked),
         trained=trained_arms(arms.learned),
         paper_first=paper_first,
+        tau=tau,
     )
 
 
@@ -64,11 +66,13 @@ def trained_arms(runs: Mapping[str, Run]) -> list[str]:
     return [name for name, run in runs.items() if run.policy_settings.get("weights") is not None]
 
 
-def cpg_entry(arms: Arms, model: str) -> CPGEntry:
+def cpg_entry(arms: Arms, model: str, tau: float = TAU) -> CPGEntry:
     """The gap of one model."""
     result, verdict = arms.gap(model), arms.verdict(model)
     early, paper, pairs = arms.is_anytime(model), result.agresti_caffo, result.pairs
-    verdicts = {verdict.rule: verdict} if early else {verdict.rule: verdict, "paper": cpg_verdict(result, "paper")}
+    verdicts = {verdict.rule: verdict}
+    if not early:
+        verdicts["paper"] = cpg_verdict(result, "paper", tau=tau)
     gap = arms.gap_estimate(model)
     mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
     correction = arms.correction(model)
@@ -156,7 +160,7 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     arms = Arms(
         runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered, looked=record.looked
     )
-    recomputed = cpg_record(arms, record.setting.metrics)
+    recomputed = cpg_record(arms, record.setting.metrics, tau=record.tau)
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, recomputed))
         if not follows(stored, derived):
@@ -175,10 +179,11 @@ def study_record(
     readings: Sequence[ReadingEntry] = (),
     unread: Mapping[str, str] | None = None,
     paper_first: bool = False,
+    tau: float = TAU,
 ) -> StudyRecord:
     """The record of a study; its rows stay in its store."""
     refused = list(compared.refused)
-    entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
+    entries = [_comparison(one, refused, metrics, tau) for one in compared.comparisons]
     uncompared = [_uncompared_entry(one, metrics) for one in compared.uncompared]
     return StudyRecord(
         **stamp(),
@@ -188,6 +193,7 @@ def study_record(
         cells=len(results),
         episodes=sum(len(one.run.table) for one in results if one.run is not None),
         paper_first=paper_first,
+        tau=tau,
         rescored=rescored,
         comparisons=_with_holm(entries),
         uncompared=uncompared,
@@ -238,6 +244,7 @@ def study_of_gaps(record: CPGRecord, missing: Sequence[MissingEntry] = ()) -> St
         cells=len(record.scorecards),
         episodes=sum(card.episodes for card in record.scorecards.values()),
         paper_first=record.paper_first,
+        tau=record.tau,
         rescored=None,
         comparisons=_with_holm([comparison]),
         missing=list(missing),
@@ -245,13 +252,13 @@ def study_of_gaps(record: CPGRecord, missing: Sequence[MissingEntry] = ()) -> St
     )
 
 
-def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence[str]) -> ComparisonEntry:
+def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence[str], tau: float) -> ComparisonEntry:
     arms, gaps = compared.arms, {}
     for model in arms.learned:
         try:
             claims = compared.claims(model)
             gaps[model] = ComparedEntry(
-                **cpg_entry(arms, model).model_dump(),
+                **cpg_entry(arms, model, tau).model_dump(),
                 mid_p_holm=None,
                 claims=None
                 if claims is None
