@@ -10,7 +10,7 @@ from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
 from wmel.api.objects import describe_environment, metric_entry, with_recipe
-from wmel.api.sweep import with_settings
+from wmel.api.sweep_keys import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import preset_settings, settings_by_preset
