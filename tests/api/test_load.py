@@ -72,6 +72,16 @@ def test_the_report_of_a_gap_lists_the_cells_that_are_incomplete(made, folder, t
     assert cell.name in str(wmel.report(tmp_path / "cpg", quiet=True)) and cell.name not in str(made["cpg"])
 
 
+def test_readings_keep_the_verb_that_took_them(made, folder, tmp_path):
+    assert made["diagnose"].verb == "diagnose" and made["study"].verb == "study"
+    found = [wmel.load(folder / "diagnose"), wmel.load(made["diagnose"].save(tmp_path / "saved"))]
+    found.append(wmel.load(tmp_path / "saved" / "results.json"))
+    found.append(wmel.report(folder / "diagnose", output=tmp_path / "report", quiet=True))
+    found.append(wmel.load(tmp_path / "report"))
+    assert [one.verb for one in found] == ["diagnose"] * 5
+    assert wmel.load(folder / "study").verb == "study"
+
+
 def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
     assert wmel.load(folder / "run").scorecard == made["run"].scorecard
     swept = wmel.load(folder / "sweep")

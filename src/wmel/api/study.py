@@ -180,7 +180,8 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
     read = reading_entries(loaded.readings)
     how = {"rescored": rescored_by, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
     paper = bool(loaded.verb.get("paper"))
-    record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, **how)
+    verb = "diagnose" if loaded.verb["name"] == "diagnose" else "study"
+    record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, verb=verb, **how)
     readings = _readings(loaded)
     result = recorded_result(record, readings)
     result.store, result.folder = store, folder_of(store)
@@ -200,7 +201,7 @@ def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) ->
         f"{record.name}: {study_answer(record)}",
         study_rows(record),
         record,
-        verb="study",
+        verb=record.verb,
         draw=(lambda: _figure(record)) if study_gaps(record) or intervals is not None else None,
         intervals=intervals,
         document=lambda: study_document(record, readings),
