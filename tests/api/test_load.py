@@ -376,3 +376,24 @@ def test_episodes_that_are_missing_are_reported_with_a_run_or_sweep(verb, tmp_pa
         file.unlink()
     for found in (wmel.load(tmp_path), wmel.report(tmp_path, quiet=True)):
         assert len(found.failures) == 1 and "10 of 60 episodes" in found.failures[0]
+
+
+def test_the_coverage_of_a_shortened_point_is_that_of_its_episodes(tmp_path):
+    """A block has 50 episodes of 2 steps: without the second of one point, 100 states are counted at both."""
+    small = {"candidates": 2, "iterations": 1, "episodes": 60, "horizon": 2, "quiet": True}
+    whole = wmel.sweep(WORLD, "cem", plan_horizons=[1, 2], output=tmp_path / "sweep", **small)
+    first = wmel.sweep(WORLD, "cem", plan_horizons=[1, 2], **{**small, "episodes": 50})
+    assert [point.run.coverage.states for point in whole.points] == [120, 120]
+    cell = next((tmp_path / "sweep" / "cells").iterdir())
+    for file in cell.glob("000050-10.*"):
+        file.unlink()
+    cut = wmel.load(tmp_path / "sweep")
+    assert [point.run.coverage for point in cut.points] == [point.run.coverage for point in first.points]
+    assert [point.run.coverage.states for point in first.points] == [100, 100]
+
+
+def test_a_run_that_ends_within_a_stored_block_has_no_coverage(tmp_path):
+    """The visited states are counted block by block: those of its first episodes are not known."""
+    small = {"candidates": 2, "iterations": 1, "horizon": 2, "plan_horizon": 1, "quiet": True}
+    assert wmel.run(WORLD, "cem", output=tmp_path, episodes=4, **small).run.coverage.states == 8
+    assert wmel.run(WORLD, "cem", output=tmp_path, episodes=3, **small).run.coverage is None

@@ -126,27 +126,43 @@ def sweep_points(results: Sequence[CellResult], names: Mapping[str, str]) -> lis
 
     Points are compared on the same episodes: of a seed, all have as many as the point with the fewest.
     """
-    groups: dict[tuple[Any, ...], dict[int, Run]] = {}
+    groups: dict[tuple[Any, ...], dict[int, CellResult]] = {}
     for one in results:
         if one.run is not None:
-            groups.setdefault(tuple(one.cell.labels[label] for label in names), {})[one.cell.seed] = one.run
-    seeds = list(dict.fromkeys(seed for runs in groups.values() for seed in runs))
-    counts = {seed: min(len(runs[seed].table) if seed in runs else 0 for runs in groups.values()) for seed in seeds}
+            groups.setdefault(tuple(one.cell.labels[label] for label in names), {})[one.cell.seed] = one
+    seeds = list(dict.fromkeys(seed for found in groups.values() for seed in found))
+    counts = {
+        seed: min(one.cell.episodes - one.missing if (one := found.get(seed)) else 0 for found in groups.values())
+        for seed in seeds
+    }
     if not any(counts.values()):
         raise BadRecord("no two points of this sweep have an episode in common yet: run the same command again")
     points = [
         SweepPoint(
             dict(zip(names.values(), at, strict=True)),
-            pool_runs([_first_episodes(runs[seed], count) for seed, count in counts.items() if count]),
+            _pool_first_episodes([(found[seed], count) for seed, count in counts.items() if count]),
         )
-        for at, runs in groups.items()
+        for at, found in groups.items()
     ]
     return sorted(points, key=lambda point: [_rank(at) for at in point.swept.values()])
 
 
-def _first_episodes(run: Run, count: int) -> Run:
-    """A run without the episodes after the first `count`."""
-    return run if len(run.table) == count else replace(run, table=run.table.first(count))
+def _pool_first_episodes(parts: Sequence[tuple[CellResult, int]]) -> Run:
+    """The runs of a point without the episodes after the given counts.
+
+    It has no coverage if a count lies within a block, as that of a part of a block is not stored.
+    """
+    run = pool_runs([_first_episodes(one, count) for one, count in parts])
+    is_known = all(one.run is None or count in (len(one.run.table), *one.coverages) for one, count in parts)
+    return run if is_known else replace(run, coverage=None)
+
+
+def _first_episodes(one: CellResult, count: int) -> Run:
+    """The run of a cell without the episodes after the first `count`."""
+    assert one.run is not None
+    if len(one.run.table) == count:
+        return one.run
+    return replace(one.run, table=one.run.table.first(count), coverage=one.coverages.get(count))
 
 
 def _rank(value: Any) -> tuple[int, Any]:
