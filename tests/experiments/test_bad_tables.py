@@ -167,7 +167,7 @@ def test_a_key_given_twice_is_one_line_with_its_table_and_both_values(tmp_path, 
 
 @pytest.mark.parametrize("line", ["warm_start = {swep = [2, 3]}", "execute = {sweeps = [1, 2]}"])
 def test_a_misspelled_sweep_is_named_with_the_nearest_key(tmp_path, line):
-    with pytest.raises(BadInput, match=r"sw\w+': \[\d, \d\]}; did you mean 'sweep'"):
+    with pytest.raises(BadInput, match="did you mean 'sweep'"):
         read_study(written(tmp_path, f"{MAZE}{line}"))
 
 
