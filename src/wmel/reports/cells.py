@@ -42,7 +42,7 @@ def _catalogue_name(class_name: str) -> str:
     return next((name for name, line in lines if line.target.endswith(f":{class_name}")), class_name)
 
 
-SHOWN_APART = ("probability", "step", "given", "identity")  # of the entry of a perturbation
+SHOWN_APART = ("probability", "step", "given", "identity")  # of an entry, and of a live part
 LISTED_SEEDS = 6  # more are named by the first and the last
 
 
@@ -103,7 +103,7 @@ def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = 
     facts = {
         "environment": metadata.env,
         "starts": {None: None, "task": "sampled from the task", "fixed": "one fixed state"}[metadata.init],
-        "policy": metadata.policy if metadata.planner is None else None,
+        "policy": None if metadata.planner is not None else _describe_policy(metadata, differing),
         "model": None if metadata.model is None or "model" in differing else f"{metadata.model}{reads}",
         "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
         "objective": None if metadata.objective is None else part_words(metadata.objective),
@@ -126,6 +126,17 @@ def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
     )
 
 
+def _describe_policy(metadata: Metadata, differing: Sequence[str]) -> str:
+    part = metadata.parts.get("policy", {})
+    shown = {key: one for key, one in part.items() if not {key, f"policy.{key}"} & set(differing)}
+    return _named_settings(metadata.policy, shown)
+
+
+def _named_settings(name: str, part: Mapping[str, Any]) -> str:
+    """The name that a part has in a run, and its settings."""
+    return part_words({**{key: one for key, one in part.items() if key not in SHOWN_APART}, "name": name})
+
+
 def _describe_perturbation(metadata: Metadata, differing: Sequence[str]) -> str | None:
     """A perturbation with its settings, those that differ left out; None if there is none."""
     part = metadata.parts.get("perturbation", {})
@@ -137,7 +148,7 @@ def _describe_perturbation(metadata: Metadata, differing: Sequence[str]) -> str 
         name += f" ({', '.join(known)})" if known else ""
     elif metadata.perturbation is None or _has_own_settings(name):
         shown = {key: one for key, one in part.items() if f"perturbation_{key}" not in differing}
-        name = part_words({**{key: one for key, one in shown.items() if key not in SHOWN_APART}, "name": name})
+        name = _named_settings(name, shown)
     share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
     return f"{name}{start}{step}{share}"
 

@@ -1,4 +1,4 @@
-"""The first line of a report names the perturbation with its settings."""
+"""The first line of a report names the perturbation and the policy with their settings."""
 
 import pytest
 
@@ -30,6 +30,15 @@ def test_settings_are_named_whether_or_not_the_name_contains_them(given, words, 
     result = wmel.run("maze_toy", "cem", perturbation=given, output=tmp_path, **SMALL)
     for one in (result, wmel.load(tmp_path)):
         assert f"perturbation: {words} in 50% of episodes;" in first_line(one)
+
+
+def test_the_settings_of_a_policy_are_named_unless_they_are_swept():
+    march = "tests.experiments.swept_parts:March"
+    small = {"episodes": 2, "horizon": 2, "quiet": True}
+    assert "policy: march action=2;" in first_line(wmel.run("maze_toy", {"name": march, "action": 2}, **small))
+    assert "policy: random;" in first_line(wmel.run("maze_toy", "random", **small))
+    swept = wmel.sweep("maze_toy", march, sweep={"policy.action": [1, 2]}, **small)
+    assert "policy: march;" in first_line(swept)
 
 
 def test_the_step_follows_the_settings():
