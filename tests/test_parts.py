@@ -420,3 +420,14 @@ def test_a_part_is_chosen_by_its_name(name):
 def test_the_old_and_the_new_name_of_a_setting_are_given_once():
     with pytest.raises(BadInput, match="8 and 9"):
         catalog.PLANNERS.load("cem")(horizon=8, plan_horizon=9)
+
+
+@dataclass(frozen=True)
+class Plain:
+    grains: int = 3
+
+
+def test_a_plugin_is_described_by_its_docstring_and_never_by_its_signature():
+    """Python writes the signature of a dataclass in place of a missing docstring."""
+    assert Part(f"{HERE}:Paint", "").description == "A dataclass of settings."
+    assert Plain.__doc__ == "Plain(grains: int = 3)" and Part(f"{HERE}:Plain", "").description == ""

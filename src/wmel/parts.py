@@ -5,7 +5,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
@@ -122,6 +122,13 @@ class PartSpec:
         return part
 
 
+def _first_line_of_docstring(thing: Any) -> str:
+    """Empty for a dataclass without a docstring, for which Python writes its signature."""
+    text = (thing.__doc__ or "").strip()
+    is_signature = is_dataclass(thing) and text.startswith(f"{getattr(thing, '__name__', '')}(")
+    return "" if is_signature else text.split("\n")[0]
+
+
 @dataclass(frozen=True)
 class Part:
     """One line of the catalogue: `target` is `package.module:object`, `origin` is the package that provides it."""
@@ -137,7 +144,7 @@ class Part:
         if self.summary:
             return self.summary
         try:
-            return (self.load().__doc__ or "").strip().split("\n")[0]
+            return _first_line_of_docstring(self.load())
         except BadInput as error:
             return f"skipped: {error}"
 

@@ -5,6 +5,7 @@ function or class. An annotation with a `Meaning` adds a description and limits.
 """
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import math
@@ -20,6 +21,7 @@ from wmel.values import INVALID, convert_value, describe_type, parse_value
 
 PartClass = TypeVar("PartClass", bound=type)
 MEANING = "meaning"  # the key of a dataclass field's metadata
+SWEEP = "sweep"  # the key of a table that lists several values of a setting
 CONTEXT = ("environment", "model", "name")  # parameters of constructors that are not settings
 MAX_COUNT = 1_000_000  # of what is held in memory at once: candidates, states, steps of a plan
 MAX_WHOLE = 2**63 - 1  # of a whole number without a limit of its own: 64 bits
@@ -79,7 +81,7 @@ class Setting:
         """The value converted to the type of the setting. Raises BadInput for an invalid one."""
         converted = convert_value(self.kind, value)
         if converted is INVALID or not self.meaning.allows(converted):
-            raise BadInput(f"{self.name} must be {self.expected}, got {value!r}")
+            raise BadInput(f"{self.name} must be {self.expected}, got {value!r}{suggest_sweep(value)}")
         if isinstance(converted, int) and abs(converted) > self.meaning.cap:
             raise BadInput(f"{self.name} must be at most {self.meaning.cap}, got {value!r}")
         return converted
@@ -199,6 +201,15 @@ def refuse_unknown_settings(part: PartClass) -> PartClass:
 
     part.__init__ = check_names
     return part
+
+
+def suggest_sweep(value: object) -> str:
+    """The end of a message about a refused value: the nearest key, if it is a misspelled `{sweep = [2, 3]}`."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return ""
+    (key,) = value
+    is_close = key != SWEEP and difflib.get_close_matches(str(key).lower(), [SWEEP])
+    return f"; did you mean '{SWEEP}'?" if is_close else ""
 
 
 def to_json_value(value: Any) -> Any:

@@ -72,6 +72,16 @@ def test_the_report_of_a_gap_lists_the_cells_that_are_incomplete(made, folder, t
     assert cell.name in str(wmel.report(tmp_path / "cpg", quiet=True)) and cell.name not in str(made["cpg"])
 
 
+def test_readings_keep_the_verb_that_took_them(made, folder, tmp_path):
+    assert made["diagnose"].verb == "diagnose" and made["study"].verb == "study"
+    found = [wmel.load(folder / "diagnose"), wmel.load(made["diagnose"].save(tmp_path / "saved"))]
+    found.append(wmel.load(tmp_path / "saved" / "results.json"))
+    found.append(wmel.report(folder / "diagnose", output=tmp_path / "report", quiet=True))
+    found.append(wmel.load(tmp_path / "report"))
+    assert [one.verb for one in found] == ["diagnose"] * 5
+    assert wmel.load(folder / "study").verb == "study"
+
+
 def test_what_is_particular_to_a_verb_is_loaded_with_its_values(made, folder):
     assert wmel.load(folder / "run").scorecard == made["run"].scorecard
     swept = wmel.load(folder / "sweep")
@@ -369,3 +379,24 @@ def test_episodes_that_are_missing_are_reported_with_a_run_or_sweep(verb, tmp_pa
         file.unlink()
     for found in (wmel.load(tmp_path), wmel.report(tmp_path, quiet=True)):
         assert len(found.failures) == 1 and "10 of 60 episodes" in found.failures[0]
+
+
+def test_the_coverage_of_a_shortened_point_is_that_of_its_episodes(tmp_path):
+    """A block has 50 episodes of 2 steps: without the second of one point, 100 states are counted at both."""
+    small = {"candidates": 2, "iterations": 1, "episodes": 60, "horizon": 2, "quiet": True}
+    whole = wmel.sweep(WORLD, "cem", plan_horizons=[1, 2], output=tmp_path / "sweep", **small)
+    first = wmel.sweep(WORLD, "cem", plan_horizons=[1, 2], **{**small, "episodes": 50})
+    assert [point.run.coverage.states for point in whole.points] == [120, 120]
+    cell = next((tmp_path / "sweep" / "cells").iterdir())
+    for file in cell.glob("000050-10.*"):
+        file.unlink()
+    cut = wmel.load(tmp_path / "sweep")
+    assert [point.run.coverage for point in cut.points] == [point.run.coverage for point in first.points]
+    assert [point.run.coverage.states for point in first.points] == [100, 100]
+
+
+def test_a_run_that_ends_within_a_stored_block_has_no_coverage(tmp_path):
+    """The visited states are counted block by block: those of its first episodes are not known."""
+    small = {"candidates": 2, "iterations": 1, "horizon": 2, "plan_horizon": 1, "quiet": True}
+    assert wmel.run(WORLD, "cem", output=tmp_path, episodes=4, **small).run.coverage.states == 8
+    assert wmel.run(WORLD, "cem", output=tmp_path, episodes=3, **small).run.coverage is None

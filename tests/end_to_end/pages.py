@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from io import StringIO
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from wmel.catalog import CATALOGUE
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+ENTRY_POINTS = [registry.group for registry in CATALOGUE.values()]
 FENCE = re.compile(r"^```(\w*)[ ]*([\w.-]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 MEASURED = ("latency", "_ms")  # a line with one of these holds times: its fractions may be others
 FRACTION = re.compile(r"\d+\.\d+")
@@ -129,3 +134,30 @@ def commands_in_prose(page: Path) -> Iterator[list[str]]:
         words = shlex.split(line, comments=True)
         if not any(re.fullmatch(r"[A-Z]+|\.\.\.", word) for word in words[1:3]):  # `wmel explain WORD` names no word
             yield words
+
+
+def files_in(text: str) -> list[str]:
+    """The Python files that a text names with their folder."""
+    return re.findall(r"(?<![\w./-])(?:[\w.-]+/)+\w+\.py\b", text)
+
+
+def modules_in(text: str) -> list[str]:
+    """The dotted names of wmel in a text, such as wmel.planners.cem:CEM; groups of entry points are none."""
+    found = re.findall(r"(?<![\w./-])wmel(?:\.[A-Za-z_]\w*)+(?::\w+)?", text)
+    return [name for name in found if name not in ENTRY_POINTS]
+
+
+def is_importable(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    words = name.replace(":", ".").split(".")
+    for count in range(len(words), 0, -1):
+        try:
+            thing = import_module(".".join(words[:count]))
+        except ModuleNotFoundError:
+            continue
+        try:
+            attrgetter(".".join(words[count:]))(thing) if words[count:] else None
+        except AttributeError:
+            return False
+        return True
+    return False

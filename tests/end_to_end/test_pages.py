@@ -16,7 +16,10 @@ from tests.end_to_end.pages import (
     anchors_of,
     blocks_of,
     commands_in_prose,
+    files_in,
+    is_importable,
     lines_missing,
+    modules_in,
 )
 from wmel.cli.main import VERBS, app_for
 
@@ -37,6 +40,14 @@ NAMING = [
     ROOT / "CONTRIBUTING.md",
     *(ROOT / name / "README.md" for name in ("models", "results", "benchmarks")),
 ]
+NAMING_CODE = [
+    *NAMING,
+    *sorted(ROOT.glob("docs/decisions/*.md")),
+    *sorted(ROOT.glob("docs/notebooks/*.ipynb")),
+    *sorted(ROOT.glob("studies/**/*.toml")),
+    *(ROOT / name for name in ("pyproject.toml", "Makefile")),
+]
+SOURCE = ROOT / "src" / "wmel"
 BLOCKS = {page.stem: blocks_of(page) for page in PAGES}
 
 
@@ -124,12 +135,27 @@ def test_every_link_leads_somewhere(page):
         assert not anchor or anchor in anchors_of(linked), f"{page.name}: {target}#{anchor}"
 
 
-@pytest.mark.parametrize("page", ["architecture", "adding-a-part"])
-def test_every_file_that_is_named_exists(page):
+@pytest.mark.parametrize("page", NAMING_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_and_module_of_wmel_that_is_named_exists(page):
     """Rows of `git diff --stat` name files of branches that were deleted."""
-    text = "\n".join(line for line in (ROOT / "docs" / f"{page}.md").read_text().splitlines() if " + |" not in line)
-    for name in re.findall(r"`([\w/]+/[\w/]+\.py)`", text):
-        assert (ROOT / name).exists() or (ROOT / "src" / "wmel" / name).exists(), name
+    text = "\n".join(line for line in page.read_text().splitlines() if not re.search(r" \d+ \+[ ,|]", line))
+    assert [name for name in files_in(text) if not any((place / name).exists() for place in (ROOT, SOURCE))] == []
+    assert [name for name in modules_in(text) if not is_importable(name)] == []
+
+
+def test_what_does_not_exist_is_found():
+    assert files_in("in `src/wmel/catalog.py`, planners/cem.py and `a.py`") == [
+        "src/wmel/catalog.py",
+        "planners/cem.py",
+    ]
+    found = modules_in("`wmel.planners.cem:CEM`, wmel.gone.file, group wmel.planners. import wmel.")
+    assert found == ["wmel.planners.cem:CEM", "wmel.gone.file"]
+    assert [is_importable(name) for name in (*found, "wmel.planners.cem:Gone", "wmel.run")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_line_that_is_shown_and_not_printed_is_found():

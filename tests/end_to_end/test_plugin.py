@@ -46,7 +46,8 @@ def test_the_parts_are_used_together(wmel_command, installed):
     done = wmel_command(*line.split(), env=installed)
     assert done.returncode == 0, done.stderr
     assert (
-        "model: oracle (reads the true state); planner: first-draw" in done.stdout and "teleport in 100%" in done.stdout
+        "model: oracle (reads the true state); planner: first-draw" in done.stdout
+        and "teleport window=1 in 100%" in done.stdout
     )
     assert "median_steps" in done.stdout
     assert "RuntimeError: half written" in done.stdout  # the broken metric is n/a with its reason

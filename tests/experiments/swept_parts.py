@@ -6,6 +6,7 @@ from tests.experiments.plain_planner import Plain
 from wmel.contract.objective import DiscountedSum
 from wmel.contract.policy import Decision
 from wmel.environments.grids import GridWorld, Layout
+from wmel.perturbations.window import NoEffect
 
 
 class March:
@@ -44,6 +45,15 @@ class Near:
 
     def costs(self, observations, actions, goals):
         return self.weight * abs(observations[:, 1:, :2] - goals[:, None, :2]).sum(-1)
+
+
+class Push(NoEffect):
+    """A perturbation with a setting that its name does not contain."""
+
+    name = "push"
+
+    def __init__(self, distance: int = 1):
+        self.distance = distance
 
 
 def corridor(length: int = 5, max_steps: int = 20):

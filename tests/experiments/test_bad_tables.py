@@ -165,6 +165,18 @@ def test_a_key_given_twice_is_one_line_with_its_table_and_both_values(tmp_path, 
     assert len(words.splitlines()) == 1
 
 
+@pytest.mark.parametrize("line", ["warm_start = {swep = [2, 3]}", "execute = {sweeps = [1, 2]}"])
+def test_a_misspelled_sweep_is_named_with_the_nearest_key(tmp_path, line):
+    with pytest.raises(BadInput, match="did you mean 'sweep'"):
+        read_study(written(tmp_path, f"{MAZE}{line}"))
+
+
+def test_a_sweep_where_none_is_possible_is_not_suggested(tmp_path):
+    with pytest.raises(BadInput) as refused:
+        read_study(written(tmp_path, MAZE.replace("episodes = 12", "episodes = {sweep = [2, 3]}")))
+    assert "did you mean" not in str(refused.value)
+
+
 def test_an_unknown_key_of_a_study_is_named_with_the_nearest():
     with pytest.raises(BadInput, match=r"study has.*'planers';.*'planners'"):
         parse_study({"name": "x", "environments": [{"name": "maze_toy"}], "planers": []})

@@ -10,7 +10,7 @@ from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner
 from wmel.api.given import Given, has_its_settings, seeds_of
 from wmel.api.objects import is_oracle
 from wmel.api.study import stored_study
-from wmel.api.sweep import Swept, put_sweeps, read_sweeps
+from wmel.api.sweep_keys import Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study

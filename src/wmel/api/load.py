@@ -136,7 +136,8 @@ def _load_record(path: Path) -> Result:
     if record.kind == "study":
         if record.rescored is not None:
             loaded = replace(loaded, results=rescore_results(loaded.results, Criterion.parse(record.rescored)))
-        result.more = stored_study(loaded, store).more
+        stored = stored_study(loaded, store)
+        result.verb, result.more = stored.verb, stored.more
     return result
 
 

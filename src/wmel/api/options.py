@@ -246,7 +246,7 @@ class RowOptions(TypedDict, total=False):
 class RunnerOptions(TypedDict, total=False):
     """Who runs it, and what is done with rows that are stored."""
 
-    executor: Annotated[Any, Option("serial, or processes; `wmel list executors`.", names=("executors",))]
+    executor: Annotated[Any, Option("How jobs are run; see `wmel list executors`.", names=("executors",))]
     workers: Annotated[int | None, SettingOf("executor", "processes", merged=False)]
     rerun: Annotated[
         str | None,

@@ -11,7 +11,7 @@ from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
 from wmel.api.objects import describe_environment, metric_entry, with_recipe
-from wmel.api.sweep import with_settings
+from wmel.api.sweep_keys import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import preset_settings, settings_by_preset
@@ -180,7 +180,9 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
     rescored_by = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
     how = {"rescored": rescored_by, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
-    record = study_record(loaded.name, loaded.about, results, compared, **paper_rule(loaded.verb), **how)
+    verb = "diagnose" if loaded.verb["name"] == "diagnose" else "study"
+    rule = paper_rule(loaded.verb)
+    record = study_record(loaded.name, loaded.about, results, compared, verb=verb, **rule, **how)
     readings = _readings(loaded)
     result = recorded_result(record, readings)
     result.store, result.folder = store, folder_of(store)
@@ -200,7 +202,7 @@ def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) ->
         f"{record.name}: {study_answer(record)}",
         study_rows(record),
         record,
-        verb="study",
+        verb=record.verb,
         draw=(lambda: _figure(record)) if study_gaps(record) or intervals is not None else None,
         intervals=intervals,
         document=lambda: study_document(record, readings),

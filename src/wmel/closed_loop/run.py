@@ -13,7 +13,7 @@ from wmel.closed_loop.steps import DecisionSample, Rules, SampledDecision, attri
 from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
-from wmel.contract.perturbation import Disturbance, Perturbation
+from wmel.contract.perturbation import FROM_STEP, Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require, require_whole
 from wmel.machine import limit_blas_threads, limit_threads, versions_in_use
@@ -247,7 +247,7 @@ class BenchmarkRunner:
 
 def _perturbation_name(disturbance: Disturbance) -> str:
     step = disturbance.step
-    return disturbance.perturbation.name + ("" if step is None else f" from step {step}")
+    return disturbance.perturbation.name + ("" if step is None else f"{FROM_STEP}{step}")
 
 
 def horizon_sweep(

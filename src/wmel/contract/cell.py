@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from wmel.schema import Run
+from wmel.schema import Coverage, Run
 
 PREFIXED = ("perturbation", "criterion", "diagnostic")  # kinds that are part of the label
 BARE = ("environment", "planner", "objective")  # kinds that are not
@@ -269,6 +269,7 @@ class CellResult:
     missing: int = 0  # number of episodes that are not stored
     failure: str | None = None  # the reason, if it is known
     looks: tuple[int, ...] = ()  # its episodes at each earlier verdict
+    coverages: Mapping[int, Coverage | None] = field(default_factory=dict)  # of the first n episodes, at ends of blocks
 
 
 def has_live_part(cell: Cell | Diagnostic) -> bool:

@@ -10,6 +10,8 @@ from wmel.errors import require, require_whole
 from wmel.randomness import Streams
 from wmel.renamed import old_names
 
+FROM_STEP = " from step "  # between the name of a perturbation and a fixed start
+
 
 @dataclass(frozen=True, eq=False)
 class PendingStep:

@@ -17,7 +17,7 @@ from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
 from wmel.files import check_writable
-from wmel.schema import COLUMNS, EpisodeTable, Run, SweepPoint, concatenate_tables, pool_coverage
+from wmel.schema import COLUMNS, Coverage, EpisodeTable, Run, SweepPoint, concatenate_tables, pool_coverage
 
 STEPS_SUFFIX = ".npz"
 
@@ -86,19 +86,24 @@ def cell_result(store: Store, cell: Cell, damaged: list[str] | None = None, *, r
     if not blocks:
         return CellResult(cell, None, cell.episodes, reason)
     try:
-        run = replace(run_of(blocks, cell.episodes, rewards=rewards), parts=describe_parts(cell))
+        table = concatenate_tables(
+            [block.table(min(block.count, cell.episodes - block.first), rewards=rewards) for block in blocks]
+        )
     except BadRecord as error:
         damaged.append(f"{cell.name}: {error}")
         return CellResult(cell, None, cell.episodes, str(error))
-    missing = cell.episodes - len(run.table)
-    return CellResult(cell, run, missing, reason if missing else None)
+    coverages = _coverages(blocks)
+    run = Run(**blocks[0].run, table=table, parts=describe_parts(cell), coverage=coverages.get(len(table)))
+    missing = cell.episodes - len(table)
+    return CellResult(cell, run, missing, reason if missing else None, coverages=coverages)
 
 
-def run_of(blocks: list[StoredBlock], episodes: int, *, rewards: bool) -> Run:
-    """The blocks of one cell as one run of at most `episodes` episodes."""
-    tables = [block.table(min(block.count, episodes - block.first), rewards=rewards) for block in blocks]
-    coverage = pool_coverage([block.coverage for block in blocks])
-    return Run(**blocks[0].run, table=concatenate_tables(tables), coverage=coverage)
+def _coverages(blocks: Sequence[StoredBlock]) -> dict[int, Coverage | None]:
+    """The coverage of the first n episodes, for every n at which a block ends: of a part of a block none is stored."""
+    return {
+        last.first + last.count: pool_coverage([block.coverage for block in blocks[:count]])
+        for count, last in enumerate(blocks, start=1)
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from wmel.experiments.keys import (
     PolicyKeys,
     StudyKeys,
 )
+from wmel.settings import SWEEP, suggest_sweep
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
 MAX_CELLS = 100_000  # of one study
@@ -250,8 +251,8 @@ def find_sweeps(table: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
     A setting of a table within the table is named by both keys: `policy.iterations`.
     """
-    if isinstance(table, dict) and set(table) == {"sweep"} and key:
-        yield key, table["sweep"]
+    if isinstance(table, dict) and set(table) == {SWEEP} and key:
+        yield key, table[SWEEP]
     elif isinstance(table, dict | list):
         for name, value in table.items() if isinstance(table, dict) else enumerate(table):
             yield from find_sweeps(value, f"{key}.{name}" if key else str(name))
@@ -318,4 +319,4 @@ def error_message(
         requirement = REQUIREMENTS.get(error["type"], "").format(**error.get("ctx", {}))
     place = ".".join([*([place] if path is not None and place else []), *keys])
     problem = f"must be {requirement}" if requirement else error["msg"][0].lower() + error["msg"][1:]
-    return f"{file}{place}: {problem}, got {format_value(error['input'])}"
+    return f"{file}{place}: {problem}, got {format_value(error['input'])}{suggest_sweep(error['input'])}"

@@ -8,6 +8,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.horizon import HorizonSweep
 from wmel.contract.cell import label_text
+from wmel.contract.perturbation import FROM_STEP
 from wmel.reports.document import NOT_APPLICABLE, Section, Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_from
 from wmel.reports.json_envelope import CoverageEntry, Envelope, EstimateEntry, Metadata, ScorecardEntry
@@ -41,6 +42,7 @@ def _catalogue_name(class_name: str) -> str:
     return next((name for name, line in lines if line.target.endswith(f":{class_name}")), class_name)
 
 
+SHOWN_APART = ("probability", "step", "given", "identity")  # of an entry, and of a live part
 LISTED_SEEDS = 6  # more are named by the first and the last
 
 
@@ -97,16 +99,15 @@ def join_facts(facts: Mapping[str, str]) -> str:
 
 def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> dict[str, str]:
     """The settings of a result by name; `differing` names what differs from row to row."""
-    share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
     reads = " (reads the true state)" if metadata.policy_reads == "state" else ""
     facts = {
         "environment": metadata.env,
         "starts": {None: None, "task": "sampled from the task", "fixed": "one fixed state"}[metadata.init],
-        "policy": metadata.policy if metadata.planner is None else None,
+        "policy": None if metadata.planner is not None else _describe_policy(metadata, differing),
         "model": None if metadata.model is None or "model" in differing else f"{metadata.model}{reads}",
         "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
         "objective": None if metadata.objective is None else part_words(metadata.objective),
-        "perturbation": None if metadata.perturbation is None else f"{metadata.perturbation}{share}",
+        "perturbation": _describe_perturbation(metadata, differing),
         "success": None if "criterion" in differing else metadata.success,
         "stop": "at the horizon" if metadata.stop == "horizon" else None,
         "seeds": _list_seeds(metadata.seeds),
@@ -123,6 +124,38 @@ def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
     return (
         f"{part_words(planner)}{'' if {'execute', 'planner.execute'} & set(differing) else f' (executes {executed})'}"
     )
+
+
+def _describe_policy(metadata: Metadata, differing: Sequence[str]) -> str:
+    part = metadata.parts.get("policy", {})
+    shown = {key: one for key, one in part.items() if not {key, f"policy.{key}"} & set(differing)}
+    return _named_settings(metadata.policy, shown)
+
+
+def _named_settings(name: str, part: Mapping[str, Any]) -> str:
+    """The name that a part has in a run, and its settings."""
+    return part_words({**{key: one for key, one in part.items() if key not in SHOWN_APART}, "name": name})
+
+
+def _describe_perturbation(metadata: Metadata, differing: Sequence[str]) -> str | None:
+    """A perturbation with its settings, those that differ left out; None if there is none."""
+    part = metadata.parts.get("perturbation", {})
+    name, start, step = (metadata.perturbation or part.get("name", "")).partition(FROM_STEP)
+    if not name:
+        return None
+    if part.get("name") == "composite":
+        known = [part_words(one) for one in part["parts"] if _has_own_settings(one["name"])]
+        name += f" ({', '.join(known)})" if known else ""
+    elif metadata.perturbation is None or _has_own_settings(name):
+        shown = {key: one for key, one in part.items() if f"perturbation_{key}" not in differing}
+        name = _named_settings(name, shown)
+    share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
+    return f"{name}{start}{step}{share}"
+
+
+def _has_own_settings(perturbation: str) -> bool:
+    """Whether the settings of a perturbation are not part of its name, as those of built-in ones are."""
+    return not any(f"{perturbation}-".startswith(f"{one}-") for one in catalog.PERTURBATIONS.built_in)
 
 
 def _list_seeds(seeds: Sequence[int]) -> str:

@@ -77,6 +77,7 @@ class StudyRecord(Envelope):
     """A study, computed from its stored rows."""
 
     kind: Literal["study"]
+    verb: Literal["study", "diagnose"] = "study"  # whose result it is
     name: str
     about: str
     cells: Count

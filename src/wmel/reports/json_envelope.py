@@ -154,7 +154,7 @@ class SweepPointEntry(Entry):
     scorecard: ScorecardEntry
     success_ci: tuple[float | None, float | None]
     latency_ci_ms: tuple[float | None, float | None]
-    coverage: CoverageEntry | None = None  # null: no axis to be covered, or a record of schema 2.0
+    coverage: CoverageEntry | None = None  # null: no axis to be covered, a part of a block, or schema 2.0
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
 
@@ -182,7 +182,7 @@ class RunRecord(Envelope):
     kind: Literal["run"]
     metadata: RunMetadata
     scorecard: ScorecardEntry
-    coverage: CoverageEntry | None = None  # null: no axis to be covered, or a record of schema 2.0
+    coverage: CoverageEntry | None = None  # null: no axis to be covered, a part of a block, or schema 2.0
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting, UncomparedArms
 from wmel.analysis.scorecard import stored_scorecard
@@ -180,6 +181,7 @@ def study_record(
     unread: Mapping[str, str] | None = None,
     paper_first: bool = False,
     tau: float = TAU,
+    verb: Literal["study", "diagnose"] = "study",
 ) -> StudyRecord:
     """The record of a study; its rows stay in its store."""
     refused = list(compared.refused)
@@ -188,6 +190,7 @@ def study_record(
     return StudyRecord(
         **stamp(),
         kind="study",
+        verb=verb,
         name=name,
         about=about,
         cells=len(results),

@@ -8,7 +8,14 @@ from wmel.analysis.scorecard import metric
 from wmel.catalog import METRICS
 from wmel.schema import EpisodeTable, blank_columns
 
-NAMES = [f"{name}20" if name.endswith("@") else name for name in METRICS.parts]
+
+def with_setting(name: str) -> str:
+    """A metric with its setting, 20 or a share, at the end of its name: success@20."""
+    limits = [one.meaning for one in METRICS.settings_of(name).values()]
+    return f"{name}{0.5 if limits[0].at_most == 1 else 20}" if name.endswith("@") else name
+
+
+NAMES = [with_setting(name) for name in METRICS.parts]
 RNG = np.random.default_rng(0)
 MIXED = table(
     success=RNG.random(40) < 0.6,
