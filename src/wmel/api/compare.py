@@ -85,7 +85,8 @@ def recorded_result(record: ComparisonRecord) -> Result:
     failures, unshown, code = _judgement(record)
     rows = [
         {"task": one.task, "a": one.success_rate_a, "b": one.success_rate_b, "difference": one.success_delta.value,
-         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.shown_p_holm}
+         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.shown_p_holm,
+         "improvement": None if one.improvement is None else one.improvement.value}
         for one in record.tasks
     ]  # fmt: skip
     return Result(
