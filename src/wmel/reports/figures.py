@@ -14,7 +14,7 @@ from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, st
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
 from wmel.reports.study_readings import ReadingCurve, reading_curves
 
-ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
+ROW, LONGEST = 26, 60  # pixels of a row, characters of its name
 RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes
 WIDE = 30  # values whose ends are this many times apart are drawn on a logarithmic axis
 
