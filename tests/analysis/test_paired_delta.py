@@ -128,6 +128,16 @@ def test_over_tasks_each_task_weighs_the_same_however_many_pairs_it_has():
     assert not paired_deltas({"none": side(0, 0)["none"]}, {"none": side(0, 0)["none"]}).improvement.is_defined
 
 
+def test_planners_that_differ_are_named_with_their_settings_and_those_of_one_name_with_what_differs():
+    cem = {"name": "cem", "plan_horizon": 15, "candidates": 24, "knots": None}
+    more, other = {**cem, "candidates": 48, "knots": 5}, {"name": "mppi", "plan_horizon": 15, "knots": None}
+    runs = [run_of([True], policy_settings={"planner": planner}) for planner in (cem, more, other)]
+    assert delta_of(runs[0], runs[1]).compared == ("planner: cem candidates=24 in A, cem candidates=48 knots=5 in B",)
+    assert delta_of(runs[0], runs[2]).compared == (
+        "planner: cem plan_horizon=15 candidates=24 in A, mppi plan_horizon=15 in B",
+    )
+
+
 def test_without_a_criterion_only_returns_are_compared():
     bare = {"judged": [False] * 3, "return": [1.0, 2.0, 4.0]}
     a = run_of([False] * 3, success=None, stop=Stop.HORIZON, columns=bare)

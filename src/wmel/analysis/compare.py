@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.gap import sort_by_seed, success_mask
+from wmel.contract.cell import part_label
 from wmel.errors import BadInput, is_number, require
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
@@ -182,20 +183,31 @@ def _list_differences(a: Run, b: Run) -> tuple[str, ...]:
     """The differences between two runs of one task, in words."""
     described_a, described_b = _describe_run(a), _describe_run(b)
     names = [name for name in {**described_a, **described_b} if described_a.get(name) != described_b.get(name)]
-    return tuple(
-        f"{name}: {_format_value(described_a.get(name))} in A, {_format_value(described_b.get(name))} in B"
-        for name in names
-    )
+    found = []
+    for name in names:
+        values = described_a.get(name), described_b.get(name)
+        shown = [_format_value(_without_shared_settings(*pair)) for pair in (values, values[::-1])]
+        found.append(f"{name}: {shown[0]} in A, {shown[1]} in B")
+    return tuple(found)
 
 
 def _format_value(value: Any) -> str:
-    """A value as text on one line."""
+    """A value as text on one line; a part with its settings."""
+    if isinstance(value, Mapping) and "name" in value:
+        return part_label({name: one for name, one in value.items() if one is not None}, " ")
     return "none" if value is None else "/".join(str(value).splitlines())
 
 
 def _describe_run(run: Run) -> dict[str, Any]:
     packages = {f"version of {package}": number for package, number in run.versions.items()}
     return {"policy": run.policy_name, "reads": run.policy_reads, **run.policy_settings, **packages}
+
+
+def _without_shared_settings(one: Any, other: Any) -> Any:
+    """A part with its name and the settings that differ from those of another part of this name."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping) or one.get("name") != other.get("name"):
+        return one
+    return {name: value for name, value in one.items() if name == "name" or value != other.get(name)}
 
 
 def _return_delta(a: np.ndarray, b: np.ndarray) -> Estimate:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from html import escape
 
@@ -19,6 +18,7 @@ from wmel.reports.document import (
     plotly_needed,
 )
 from wmel.reports.figure_style import MARKS
+from wmel.reports.words import pieces
 
 STYLE = """
 :root {
@@ -98,8 +98,6 @@ for (const block of document.querySelectorAll("script[data-figure]")) {
 """
 
 
-LONG_WORD = 12  # characters; shorter words fit into the narrowest column
-BREAKS = re.compile(r"(?<=\w[-_/=\[,])(?=\w)|(?<=[^\W\d]\.)(?=[^\W\d])")  # of a name, not of a number
 NO_SCRIPT = "<noscript><p>The figures need JavaScript; the tables hold the same numbers.</p></noscript>"
 
 
@@ -217,10 +215,7 @@ def _policy(scripts: list[str]) -> str:
 
 def _wrapped(text: str) -> str:
     """Escaped text; a long word may break behind its marks, and nowhere else where that suffices."""
-    return " ".join(
-        "<wbr>".join(map(escape, BREAKS.split(word))) if len(word) > LONG_WORD else escape(word)
-        for word in text.split(" ")
-    )
+    return " ".join("<wbr>".join(map(escape, pieces(word))) for word in text.split(" "))
 
 
 def _side(column: TableColumn) -> str:

@@ -1,5 +1,6 @@
 """How estimates, settings and answers are written for people."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,14 @@ from wmel.reports.json_envelope import Envelope, Metadata
 from wmel.reports.old_parts import part_data
 from wmel.stats.estimate import Estimate
 
+BREAKS = re.compile(r"(?<=\w[_/=\[])(?=\w)|(?<=\w[-.,])(?=[^\W\d_])")  # where a line may end within a name
+LONG_WORD = 12  # characters; shorter words stay whole
 LISTED_SEEDS = 6  # more are named by the first and the last
+
+
+def pieces(word: str) -> list[str]:
+    """A word, divided behind its marks if it is long: a line may end there."""
+    return BREAKS.split(word) if len(word) > LONG_WORD else [word]
 
 
 def number(estimate: Estimate, digits: int = 3) -> str:
