@@ -9,6 +9,7 @@ from wmel.stats.estimate import Estimate
 
 LEFT, WIDE = 260, 380  # pixels before the axis, and along it
 HIGH = 160
+ROOM = 45  # pixels of the number at an end of the axis
 COLOURS = ("#0077bb", "#e8702a", "#009988", "#ee3377", "#cc3311")
 
 
@@ -62,14 +63,21 @@ def _intervals_svg(found: Sequence[tuple[str, float, float, float]]) -> str:
     def across(value: float) -> float:
         return LEFT + WIDE * (value - low) / span
 
-    marks = []
+    foot = 24 + 22 * len(found)
+    marks = _zero(across(0), foot) if low < 0 < high else []
     for place, (name, value, left, right) in enumerate(found):
         y = 20 + 22 * place
         marks.append(f'<text x="{LEFT - 10}" y="{y + 4}" text-anchor="end" font-size="12">{escape(name[:40])}</text>')
         marks.append(f'<line x1="{across(left):.1f}" x2="{across(right):.1f}" y1="{y}" y2="{y}" stroke="#777"/>')
         marks.append(f'<circle cx="{across(value):.1f}" cy="{y}" r="4" fill="{COLOURS[0]}"/>')
-    foot = 24 + 22 * len(found)
     return _svg([*marks, *_ends(low, high, foot)], foot + 8)
+
+
+def _zero(x: float, foot: int) -> list[str]:
+    """A line at 0, named where there is room between the ends of the axis."""
+    line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{foot - 12}" stroke="#bbb" stroke-dasharray="3"/>'
+    has_room = LEFT + ROOM < x < LEFT + WIDE - ROOM
+    return [line, *([f'<text x="{x:.1f}" y="{foot}" text-anchor="middle" font-size="11">0</text>'] if has_room else [])]
 
 
 def curves_svg(curves: Curves) -> str:
