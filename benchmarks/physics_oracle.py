@@ -74,27 +74,29 @@ def planned(world: DmcEnvironment, policy_name: str = "random-shooting") -> Call
     return lambda: policy.act(percept, policy.observe(percept, None), streams)
 
 
-def bare_rollout(world: DmcEnvironment, threads: int) -> Callable[[], object]:
+def bare_rollout(
+    world: DmcEnvironment, threads: int, rows: int = CANDIDATES, horizon: int = HORIZON
+) -> Callable[[], object]:
     """`mujoco.rollout` and nothing else, on as many threads, outputs allocated beforehand."""
     batch = world._suite.batch
     model, layout, substeps = batch.model, batch.layout, batch.substeps
-    start = np.repeat(world.reset(np.arange(1)), CANDIDATES, axis=0)
-    controls = np.random.default_rng(0).uniform(-1, 1, (CANDIDATES, HORIZON * substeps, model.nu))
+    start = np.repeat(world.reset(np.arange(1)), rows, axis=0)
+    controls = np.random.default_rng(0).uniform(-1, 1, (rows, horizon * substeps, model.nu))
     pool, data = Rollout(nthread=threads if threads > 1 else 0), [mujoco.MjData(model) for _ in range(threads)]
-    state = np.empty((CANDIDATES, HORIZON * substeps, layout.state.stop))
-    sensed = np.empty((CANDIDATES, HORIZON * substeps, model.nsensordata))
+    state = np.empty((rows, horizon * substeps, layout.state.stop))
+    sensed = np.empty((rows, horizon * substeps, model.nsensordata))
     first, warm = start[:, layout.state].copy(), start[:, layout.warm_start].copy()
     return lambda: pool.rollout(
-        [model] * CANDIDATES,
+        [model] * rows,
         data,
         first,
         controls,
         skip_checks=True,
-        nstep=HORIZON * substeps,
+        nstep=horizon * substeps,
         initial_warmstart=warm,
         state=state,
         sensordata=sensed,
-        chunk_size=max(1, CANDIDATES // (4 * threads)),
+        chunk_size=max(1, rows // (4 * threads)),
     )
 
 

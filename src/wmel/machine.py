@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 PACKAGES = {"wmel": "wmel", "numpy": "numpy", "mujoco": "mujoco", "dm_control": "dm-control", "torch": "torch"}
 
@@ -28,7 +28,7 @@ def thread_limit() -> int:
 
 def limit_blas_threads() -> AbstractContextManager[object]:
     """Limits numerical libraries to OMP_NUM_THREADS threads, or to one: a second thread makes small plans slower."""
-    return threadpool_limits(limits=_omp_threads() or 1)
+    return _libraries(len(sys.modules)).limit(limits=_omp_threads() or 1)
 
 
 def _omp_threads() -> int | None:
@@ -42,10 +42,16 @@ def limit_threads(count: int) -> Iterator[None]:
     """Limits numerical libraries and simulators to a number of threads."""
     token = _limit.set(count)
     try:
-        with threadpool_limits(limits=count):
+        with _libraries(len(sys.modules)).limit(limits=count):
             yield
     finally:
         _limit.reset(token)
+
+
+@lru_cache(maxsize=1)
+def _libraries(imported: int) -> ThreadpoolController:
+    """The numerical libraries of this process. The search takes milliseconds; it is repeated after further imports."""
+    return ThreadpoolController()
 
 
 def versions_in_use() -> dict[str, str]:

@@ -105,10 +105,11 @@ def _name_and_settings(kind: str, part: Part | None, paths: ModelPaths) -> tuple
 
 
 def build_trainer(part: Part, paths: ModelPaths) -> Any:
-    """A trainer; a folder of stored episodes is relative to the study file."""
+    """A trainer; the folders that it learns from are relative to the study file."""
     name, settings = catalog.name_and_settings(part, "trainer")
-    if settings.get("data") is not None:
-        settings["data"] = str(paths.folder / settings["data"])
+    for source in ("data", "collector"):
+        if settings.get(source) is not None:
+            settings[source] = str(paths.folder / settings[source])
     if paths.device != "cpu" and "device" in catalog.TRAINERS.settings_of(name) and "device" not in settings:
         settings["device"] = paths.device
     return catalog.TRAINERS.build(name, **settings)

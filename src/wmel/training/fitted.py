@@ -16,12 +16,13 @@ from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
-from wmel.policies.mixture import exploration, mixture_label
+from wmel.policies.mixture import exploration, mixture_label, uses_model_policy
 from wmel.training.checkpoints import (
     CHECKPOINTS,
     check_same_environment,
     describe_environment,
     refuse_other_kind,
+    restore,
     write_checkpoint,
 )
 from wmel.training.data import Dataset, collect, list_transitions
@@ -42,6 +43,9 @@ class FittedTrainer(ABC):
 
     collect: str | list | dict | None = setting(
         None, "policy that collects data, or a mixture such as 3*random+cem; none: random, on grids all transitions"
+    )
+    collector: str | None = setting(
+        None, "checkpoint whose policy collects, with collect prior (the default) or native"
     )
     data: str | None = setting(None, "folder of stored episodes to learn from, instead of collecting")
     transitions: int | None = setting(
@@ -77,6 +81,10 @@ class FittedTrainer(ABC):
         check_settings(self)
         if self.data is not None and self.collect not in (None, STORED):
             raise BadInput(f"stored episodes cannot be collected again: leave out collect {self.collect!r}, or data")
+        if self.data is not None and self.collector is not None:
+            raise BadInput("stored episodes cannot be collected again: leave out collector, or data")
+        if self.collector is not None and self.collect is not None and not uses_model_policy(self.collect):
+            raise BadInput(f"a collector has no effect on collect {self.collect!r}: choose prior or native")
         if self.patience is not None and self.held_out == 0:
             raise BadInput("patience needs data held out: set held_out to a share above 0")
         if self.checkpoints is not None and self.patience is not None:
@@ -127,7 +135,8 @@ class FittedTrainer(ABC):
         defaults = self.defaults(environment)
         if self.checkpoints:
             defaults = {**defaults, "epochs": max(self.checkpoints)}
-        policy = STORED if self.data is not None else self.collect or defaults["collect"]
+        own = "prior" if self.collector is not None else defaults["collect"]
+        policy = STORED if self.data is not None else self.collect or own
         defaults = {**defaults, **self._collection_defaults(policy, environment), "collect": policy}
         return replace(self, **{name: value for name, value in defaults.items() if getattr(self, name) is None})
 
@@ -187,7 +196,8 @@ class FittedTrainer(ABC):
                 raise BadInput("collect 'stored' requires `data`, the folder of the stored episodes")
             return read_stored(Path(self.data), environment, self.transitions, self.seed)
         assert self.collect is not None and self.epsilon is not None and self.episode_steps is not None
-        policy = exploration(environment, self.collect, self.epsilon)
+        model = None if self.collector is None else restore(Path(self.collector), environment)
+        policy = exploration(environment, self.collect, self.epsilon, model)
         steps, seed = self.episode_steps, self.seed
         return collect(environment, policy, self.transitions, episode_steps=steps, seed=seed, progress=progress)
 
