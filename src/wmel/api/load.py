@@ -80,7 +80,7 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
     """The result of the verb that filled a store."""
     verb = loaded.verb.get("name")
     if verb not in STORED:
-        raise BadRecord(f"the store is of a verb {verb!r}, which this wmel does not have")
+        raise BadRecord(f"the store was written by {verb!r}, which this version of wmel does not have")
     if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
         raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
     return _from(STORED[verb])(loaded, store)

@@ -98,7 +98,7 @@ def rescore_results(results: list[CellResult], criterion: Criterion) -> list[Cel
     judged = list(by_key.values())
     if not any(one.run is not None for one in judged):
         reasons = [one.failure for one in judged if one.failure]
-        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
+        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode was stored")
     return judged
 
 
