@@ -16,8 +16,8 @@ from wmel.arrays import keep_freed_memory
 from wmel.contract.policy import Percept
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost
-from wmel.models.tdmpc2.layers import NormedLinear
 from wmel.models.tdmpc2.model import Rollout, TDMPC2Model, TDMPC2WithDecoder
+from wmel.models.tdmpc2.network import NormedLinear
 from wmel.randomness import Streams
 from wmel.training.tdmpc2.train import blank_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer

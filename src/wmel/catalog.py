@@ -68,18 +68,18 @@ POLICIES = Registry(
 PERTURBATIONS = Registry(
     "perturbation",
     {
-        "env-default": Part("wmel.perturbations.env_default:EnvPerturbation", "the environment's own perturbation"),
+        "env-default": Part("wmel.perturbations.built_in:EnvPerturbation", "the environment's own perturbation"),
         "drop-next": Part(
-            "wmel.perturbations.actions:DropNextActions",
+            "wmel.perturbations.built_in:DropNextActions",
             "-K: the next K planned actions are dropped, no time passes",
         ),
-        "hold-idle": Part("wmel.perturbations.actions:hold_idle", "-K: the idle action runs for K steps"),
-        "hold-last": Part("wmel.perturbations.actions:hold_last", "-K: the last action repeats for K steps"),
+        "hold-idle": Part("wmel.perturbations.built_in:hold_idle", "-K: the idle action runs for K steps"),
+        "hold-last": Part("wmel.perturbations.built_in:hold_last", "-K: the last action repeats for K steps"),
         "observation-noise": Part(
-            "wmel.perturbations.observation_noise:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
+            "wmel.perturbations.built_in:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
         ),
-        "action-delay": Part("wmel.perturbations.actions:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
-        "composite": Part("wmel.perturbations.composite:CompositePerturbation", ":A+B: several at once, in order"),
+        "action-delay": Part("wmel.perturbations.built_in:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
+        "composite": Part("wmel.perturbations.built_in:CompositePerturbation", ":A+B: several at once, in order"),
     },
     group="wmel.perturbations",
 )
@@ -134,7 +134,7 @@ TRAINERS = Registry(
     "trainer",
     {
         "mlp": Part("wmel.training.mlp:MLPTrainer", "an MLP that predicts the next observation"),
-        "latent-mlp": Part("wmel.training.latent_mlp:LatentMLPTrainer", "MLPs with latent dynamics and a reward"),
+        "latent-mlp": Part("wmel.training.mlp:LatentMLPTrainer", "MLPs with latent dynamics and a reward"),
         "tdmpc2": Part("wmel.training.tdmpc2.trainer:TDMPC2Trainer", "TD-MPC2, online or from stored episodes"),
     },
     group="wmel.trainers",
@@ -169,13 +169,18 @@ ENVIRONMENTS = Registry(
     {
         "maze_toy": Part("wmel.environments.grids:maze_toy", "7x7 maze, shortest path 14; greedy gets stuck in it"),
         "two_room_toy": Part("wmel.environments.grids:two_room_toy", "two rooms and a door, shortest path 11"),
-        "dmc_acrobot": Part("wmel.environments.dmc.tasks:dmc_acrobot", "acrobot swingup of the CPG paper: 5 torques"),
-        "dmc_cartpole": Part("wmel.environments.dmc.tasks:dmc_cartpole", "cartpole swingup of the CPG paper: 5 forces"),
+        "dmc_acrobot": Part(
+            "wmel.environments.dmc.environment:dmc_acrobot", "acrobot swingup of the CPG paper: 5 torques"
+        ),
+        "dmc_cartpole": Part(
+            "wmel.environments.dmc.environment:dmc_cartpole", "cartpole swingup of the CPG paper: 5 forces"
+        ),
         "dmc_reacher": Part(
-            "wmel.environments.dmc.tasks:dmc_reacher", "reacher easy of the wmel 0.18 repository: 9 pairs of torques"
+            "wmel.environments.dmc.environment:dmc_reacher",
+            "reacher easy of the wmel 0.18 repository: 9 pairs of torques",
         ),
         **{
-            f"dmc:{task}": Part("wmel.environments.dmc.tasks:dmc_task", summary_of(task), subjects=(task,))
+            f"dmc:{task}": Part("wmel.environments.dmc.environment:dmc_task", summary_of(task), subjects=(task,))
             for task in TASKS
         },
     },
@@ -253,12 +258,12 @@ def objective(name: Any, environment: Any, **settings: Any) -> Any:
     return build_objective({"name": name, **settings} if settings else name, environment)[0]
 
 
-def build_objective(given: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
+def build_objective(part: Any, environment: Any) -> tuple[Any, dict[str, Any]]:
     """An objective given by name, as {name, **settings} or as an object; and its description as data."""
-    if not isinstance(given, str | Mapping):
-        _require(given, "objective", "costs")
-        return given, describe_objective(given)
-    name, settings = name_and_settings(given, "objective")
+    if not isinstance(part, str | Mapping):
+        _require(part, "objective", "costs")
+        return part, describe_objective(part)
+    name, settings = name_and_settings(part, "objective")
     known = environment.spec.objectives
     if name in OBJECTIVES.built_in and name not in known:
         raise BadInput(f"{environment.spec.name} has no objective '{name}'; it has {', '.join(known)}")
@@ -288,9 +293,9 @@ def perturbation(given: str | Mapping[str, Any]) -> Any:
     return build_perturbation(perturbation_data(given), PERTURBATIONS)
 
 
-def perturbation_data(given: str | Mapping[str, Any]) -> dict[str, Any]:
+def perturbation_data(part: str | Mapping[str, Any]) -> dict[str, Any]:
     """A perturbation as {name, **settings}, from that or from text."""
-    return perturbation_as_data(given, PERTURBATIONS)
+    return perturbation_as_data(part, PERTURBATIONS)
 
 
 NOTED = ("environment", "planner", "policy")  # kinds of parts that the note of a preset names

@@ -85,10 +85,10 @@ def extra_with(module: str) -> str | None:
 
 
 def _check_requirement(requirement: str) -> dict[str, Any]:
-    part, package, wanted = _parse_requirement(requirement)
+    part, package, required = _parse_requirement(requirement)
     found = _installed_version(package)
-    fits = found is not None and _satisfies(found, wanted)
-    return {"part": part, "package": package, "wanted": wanted, "installed": found, "fits": fits}
+    fits = found is not None and _satisfies(found, required)
+    return {"part": part, "package": package, "wanted": required, "installed": found, "fits": fits}
 
 
 def _parse_requirement(requirement: str) -> tuple[str, str, str]:
@@ -107,13 +107,13 @@ def _installed_version(package: str) -> str | None:
         return None
 
 
-def _satisfies(found: str, wanted: str) -> bool:
+def _satisfies(found: str, required: str) -> bool:
     """Whether a version satisfies a requirement: any, >=A, ==A or ==A.*, or several of these with commas."""
-    return all(_satisfies_one(found, part.strip()) for part in wanted.split(",") if part.strip() != "any")
+    return all(_satisfies_one(found, part.strip()) for part in required.split(",") if part.strip() != "any")
 
 
-def _satisfies_one(found: str, wanted: str) -> bool:
-    sign, version = wanted[:2], wanted[2:]
+def _satisfies_one(found: str, required: str) -> bool:
+    sign, version = required[:2], required[2:]
     if sign == "==":
         return f"{found}.".startswith(version.removesuffix("*").rstrip(".") + ".")
     return sign != ">=" or _parse_version(found) >= _parse_version(version)

@@ -202,23 +202,23 @@ class Registry:
 
     def spec(self, name: str, settings: Mapping[str, Any] | None = None) -> PartSpec:
         """The part as data. Raises BadInput for an unknown, invalid or missing setting."""
-        factory, given = self.load(name), dict(settings or {})
+        factory, arguments = self.load(name), dict(settings or {})
         known = _known_settings(factory)
-        self.refuse_unknown(name, given)
+        self.refuse_unknown(name, arguments)
         try:
-            checked = {one: known[one].check(value) for one, value in given.items()}
+            checked = {one: known[one].check(value) for one, value in arguments.items()}
         except BadInput as error:
             raise BadInput(f"{self.kind} '{name}': {error}") from error
-        missing = [one.name for one in known.values() if one.is_required and one.name not in given]
+        missing = [one.name for one in known.values() if one.is_required and one.name not in arguments]
         if missing:
             raise BadInput(f"{self.kind} '{name}' requires the setting '{missing[0]}', which has no default")
         origin = self.parts[name].origin if name in self.parts else "yours"
         return PartSpec(self.kind, name, checked, factory, origin)
 
-    def refuse_unknown(self, name: str, given: Iterable[str], beside: Iterable[str] = ()) -> None:
+    def refuse_unknown(self, name: str, names: Iterable[str], beside: Iterable[str] = ()) -> None:
         """Raises BadInput for a name that is no setting of a part; `beside` are further names that its entry takes."""
         known = [*self.settings_of(name), *beside]
-        for one in given:
+        for one in names:
             if one not in known:
                 raise BadInput(f"{self.kind} '{name}' has no setting '{one}';{suggest_name(one, known, 'it takes')}")
 
@@ -273,13 +273,13 @@ def import_object(target: str) -> Any:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
 
 
-def name_and_settings(given: Any, kind: str) -> tuple[str, dict[str, Any]]:
+def name_and_settings(part: Any, kind: str) -> tuple[str, dict[str, Any]]:
     """The name and settings of a part given by name or as {name, **settings}."""
-    if isinstance(given, str):
-        return given, {}
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise BadInput(f"{with_article(kind)} is a name, or a table with a name and settings; got {given!r}")
-    return given["name"], {key: value for key, value in given.items() if key != "name"}
+    if isinstance(part, str):
+        return part, {}
+    if not isinstance(part, Mapping) or not isinstance(part.get("name"), str):
+        raise BadInput(f"{with_article(kind)} is a name, or a table with a name and settings; got {part!r}")
+    return part["name"], {key: value for key, value in part.items() if key != "name"}
 
 
 @functools.cache

@@ -7,11 +7,11 @@ from wmel.errors import BadInput, suggest_name
 from wmel.parts import Registry, name_and_settings
 
 
-def perturbation_as_data(given: str | Mapping[str, Any], registry: Registry) -> dict[str, Any]:
+def perturbation_as_data(perturbation: str | Mapping[str, Any], registry: Registry) -> dict[str, Any]:
     """A perturbation as {name, **settings}, from that or from text."""
-    if isinstance(given, str):
-        return parse_perturbation(given, registry)
-    name, settings = name_and_settings(given, "perturbation")
+    if isinstance(perturbation, str):
+        return parse_perturbation(perturbation, registry)
+    name, settings = name_and_settings(perturbation, "perturbation")
     if name == "composite":
         return {"name": name, "parts": [perturbation_as_data(part, registry) for part in _parts_of(settings)]}
     if not settings and not registry.has(name):
@@ -61,8 +61,8 @@ def _parse_strength(name: str, text: str, registry: Registry) -> dict[str, Any]:
         raise BadInput(f"perturbation '{name}' has no strength, got '{text}'")
     if window and "window" not in settings:
         raise BadInput(f"perturbation '{name}' lasts one step and has no window, got '{text}'")
-    given = {settings[0]: _parse_number(strength, text), **({"window": _parse_number(window, text)} if window else {})}
-    return registry.spec(name, given).data
+    values = {settings[0]: _parse_number(strength, text), **({"window": _parse_number(window, text)} if window else {})}
+    return registry.spec(name, values).data
 
 
 def _parse_number(word: str, text: str) -> int | float:

@@ -11,9 +11,9 @@ from typing import Any
 from wmel.errors import BadInput, requires_package
 from wmel.files import check_writable, write_atomically
 from wmel.parts import import_object
+from wmel.reports.cells import stamp_words
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, draw_figure
 from wmel.reports.terminal import render_terminal
-from wmel.reports.words import stamp_words
 
 Texts = Sequence[Mapping[str, str]]
 SUMMARY_LINES = 12  # the rows of a summary that are printed

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 from tests.analysis.tables import table
 from tests.closed_loop.worlds import Countdown, Scripted
 from wmel import BenchmarkRunner, catalog
-from wmel.analysis.rescore import rescore
+from wmel.analysis.scorecard import rescore
 from wmel.contract.criterion import Criterion, Stop, is_met, is_success
 from wmel.contract.policy import Decision
 from wmel.errors import BadInput

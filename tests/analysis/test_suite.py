@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmel
-from wmel.analysis.gap import counterfactual_planning_gap
-from wmel.analysis.suite import suite_gap
+from wmel.analysis.gap import counterfactual_planning_gap, suite_gap
 from wmel.errors import BadInput
 
 arm_counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.integers(0, n), st.just(n)))

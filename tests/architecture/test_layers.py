@@ -54,11 +54,11 @@ WRITERS = (
     "files.py",
     "reports/",
     "experiments/folder_store.py",
-    "experiments/identity.py",  # pickles into a hash
+    "experiments/provenance.py",  # pickles into a hash
     "api/episodes.py",  # removes what an unfinished run left behind
     "results.py",
     "training/checkpoints.py",
-    "training/stored_episodes.py",
+    "training/data.py",
     "closed_loop/trajectories.py",
 )
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}
@@ -161,9 +161,9 @@ FOREIGN = [  # places that run foreign code
     "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
-    "experiments/identity.py",
-    "experiments/identity.py",
     "experiments/jobs.py",
+    "experiments/provenance.py",
+    "experiments/provenance.py",
     "models/callable_model.py",
     "parts.py",
     "parts.py",

@@ -6,8 +6,8 @@ from tests.conftest import says
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
 from wmel.analysis.pooling import Arms
 from wmel.models.oracle import Oracle
-from wmel.reports.cpg_record import cpg_record, write_comparison
 from wmel.reports.envelopes import ComparisonRecord
+from wmel.reports.study_record import cpg_record, write_comparison
 from wmel.schema import SweepPoint
 
 MAZE = catalog.environment("maze_toy")

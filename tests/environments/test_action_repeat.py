@@ -10,8 +10,7 @@ from tests.conftest import says
 from wmel import catalog, testing
 from wmel.closed_loop.run import BenchmarkRunner
 from wmel.contract.environment import HasRewardFormula, Recoverable
-from wmel.environments.action_repeat import ActionRepeatEnvironment
-from wmel.environments.dmc.environment import DmcEnvironment
+from wmel.environments.dmc.environment import ActionRepeatEnvironment, DmcEnvironment
 from wmel.errors import BadInput, BadStep
 from wmel.experiments.spec import EnvironmentKeys
 from wmel.models.imagine import rollout_by_steps

@@ -11,7 +11,7 @@ import torch
 import wmel
 from wmel.errors import BadInput
 from wmel.experiments.executors import Processes
-from wmel.experiments.identity import check_picklable, identity_of, why_unidentified
+from wmel.experiments.provenance import check_picklable, identity_of, why_unidentified
 
 TINY = {"episodes": 2, "horizon": 4, "quiet": True}
 SCALE = 1.0

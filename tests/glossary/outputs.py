@@ -16,11 +16,10 @@ from wmel.contract.criterion import Stop
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
 from wmel.reports.any_record import RECORD
-from wmel.reports.cpg_record import cpg_record
 from wmel.reports.esnr_report import esnr_sentences
 from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_report import over_training_document
-from wmel.reports.study_record import study_of_gaps
+from wmel.reports.study_record import cpg_record, study_of_gaps
 from wmel.reports.study_report import study_document
 from wmel.reports.terminal import render_terminal
 from wmel.schema import Run

@@ -67,7 +67,7 @@ def hash_weights(weights: Mapping[str, Any]) -> str:
 
 def mix_policies(environment: Any, text: str, epsilon: float, model: Any = None) -> Any:
     """A mixture of policies such as 2*random+greedy, with a share `epsilon` of random actions."""
-    from wmel.policies.mixture import exploration
+    from wmel.policies.direct import exploration
 
     return exploration(environment, text, epsilon, model)
 

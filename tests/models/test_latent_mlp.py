@@ -7,7 +7,7 @@ from wmel.contract.objective import DiscountedSum, ModelReward
 from wmel.contract.world_model import HasReward
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
-from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
+from wmel.models.mlp import LatentMLP, LatentMLPModel
 from wmel.objectives import Upright
 from wmel.parts import implements
 from wmel.testing import check_world_model, failures

@@ -9,10 +9,14 @@ from wmel import catalog
 from wmel.contract.environment import Box
 from wmel.contract.perturbation import Delivery, Disturbance, PendingStep
 from wmel.errors import BadInput, UnknownPart
-from wmel.perturbations.actions import ActionDelay, DropNextActions, HoldNextActions
-from wmel.perturbations.composite import CompositePerturbation
-from wmel.perturbations.env_default import EnvPerturbation
-from wmel.perturbations.observation_noise import ObservationNoise
+from wmel.perturbations.built_in import (
+    ActionDelay,
+    CompositePerturbation,
+    DropNextActions,
+    EnvPerturbation,
+    HoldNextActions,
+    ObservationNoise,
+)
 from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step, rows_in_window
 from wmel.randomness import Streams
 

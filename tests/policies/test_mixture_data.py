@@ -5,7 +5,7 @@ import pytest
 
 import wmel
 from wmel.errors import BadInput
-from wmel.policies.mixture import PolicyShare, exploration, mixture_label, policy_shares
+from wmel.policies.direct import PolicyShare, exploration, mixture_label, policy_shares
 
 
 def test_text_is_a_shorthand_for_the_data():

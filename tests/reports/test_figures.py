@@ -11,7 +11,7 @@ pytest.importorskip("plotly", reason="the figures need plotly: install wmel[repo
 
 from wmel.reports.figure_style import MARKS
 from wmel.reports.figures import curves, forest
-from wmel.reports.plotly_script import as_json
+from wmel.reports.html import figure_json
 from wmel.reports.study_curves import study_curves
 
 
@@ -129,6 +129,6 @@ def test_an_undefined_success_is_left_out_and_not_drawn_as_zero():
 def test_hostile_names_cannot_leave_a_script_element():
     record = study(models=(HOSTILE, "mlp"))
     for figure in (forest(record), *curves(record)):
-        text = as_json(figure)
+        text = figure_json(figure)
         assert "<" not in text
         assert json.loads(text)["layout"]["height"] == figure.layout.height

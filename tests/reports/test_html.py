@@ -176,7 +176,7 @@ def test_a_page_of_many_gaps_folds_their_sentences():
 
 def test_without_plotly_the_page_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly", None)
-    for name in ("figures", "figure_style", "plotly_script"):
+    for name in ("figures", "figure_style"):
         monkeypatch.delitem(sys.modules, f"wmel.reports.{name}", raising=False)
     with pytest.raises(MissingExtra, match=r"the HTML report needs plotly: install wmel\[report\]"):
         page_of(one_gap())

@@ -4,12 +4,11 @@ import pytest
 
 from tests.glossary.outputs import arms as chosen_arms
 from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trained_on_more
-from wmel.reports.cpg_record import cpg_record
 from wmel.reports.document import Section, Table
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
 from wmel.reports.study_gaps import facts_of, shared_facts, study_gaps
-from wmel.reports.study_record import study_of_gaps
+from wmel.reports.study_record import cpg_record, study_of_gaps
 from wmel.reports.study_report import arms_section, gap_sentence, limits_of_all, study_document
 from wmel.reports.study_tables import further_table, gaps_table, rules_table
 from wmel.reports.terminal import render_terminal

@@ -6,10 +6,20 @@ from hypothesis import strategies as st
 
 from tests.reports.study_records import many_gaps, one_gap, study, trained_on_more
 from wmel.reports import terminal
-from wmel.reports.document import Document, Figure, ListItem, Points, Section, Table, TableCell, TableColumn, Text
+from wmel.reports.document import (
+    Document,
+    Figure,
+    ListItem,
+    Points,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    pieces,
+)
 from wmel.reports.study_report import study_document
 from wmel.reports.terminal import GAP, render_terminal, table_lines
-from wmel.reports.words import pieces
 
 WORDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12)
 NAMES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)

@@ -140,7 +140,7 @@ def test_every_ascent_has_a_band_that_its_legend_hides_too(panels):
 
 def test_without_plotly_the_page_names_the_extra(monkeypatch, panels):
     monkeypatch.setitem(sys.modules, "plotly", None)
-    for name in ("toy_figures", "figure_style", "plotly_script"):
+    for name in ("toy_figures", "figure_style"):
         monkeypatch.delitem(sys.modules, f"wmel.reports.{name}", raising=False)
     with pytest.raises(MissingExtra, match=r"install wmel\[report\]"):
         render_html(toy_document(panels))

@@ -3,7 +3,7 @@ import pytest
 
 from wmel import catalog
 from wmel.errors import BadInput
-from wmel.policies.mixture import exploration
+from wmel.policies.direct import exploration
 from wmel.training.data import Transitions, collect, list_transitions, network_input
 
 
@@ -92,7 +92,7 @@ def test_what_a_policy_remembers_in_acting_survives_a_mixture():
 
     from wmel.closed_loop.run import run_episodes
     from wmel.contract.policy import Decision
-    from wmel.policies.mixture import Mixture
+    from wmel.policies.direct import Mixture
 
     world, counted = catalog.environment("maze_toy"), []
 

@@ -12,7 +12,7 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.training.checkpoints import build_untrained, restore, write_checkpoint
 from wmel.training.data import Dataset, Transitions, collect, list_transitions, network_input, window_indices
-from wmel.training.latent_mlp import LatentMLPTrainer
+from wmel.training.mlp import LatentMLPTrainer
 
 SHORT = LatentMLPTrainer(hidden=(32,), latent=8, epochs=20, learning_rate=6e-3, decay=True)
 

@@ -1,5 +1,6 @@
-"""The Counterfactual Planning Gap of two arms, with its confidence interval."""
+"""The Counterfactual Planning Gap of two arms, with its confidence interval, and its weighted mean over tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from wmel.errors import BadInput, require_whole
 from wmel.schema import EpisodeTable, Run
-from wmel.stats.estimate import Estimate, check_counts
+from wmel.stats.estimate import Estimate, check_counts, finite_numbers
 from wmel.stats.exact import IndependentArms, PairedArms, TwoArms, difference_p, exact_interval, method_of
+from wmel.stats.means import weighted_mean
 from wmel.stats.paired import PairedCounts, mcnemar_mid_p, paired_ratio
 from wmel.stats.proportions import agresti_caffo, relative_loss
 from wmel.stats.sequential import anytime_p_value
@@ -237,3 +239,48 @@ def _parse_counts(arm: Any) -> tuple[int, int]:
     require_whole(episodes, "an arm's episodes", at_least=0)
     check_counts(successes, episodes)
     return int(successes), int(episodes)
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteGap:
+    """The gap of a suite, the weight of each task (they add up to 1), and the gaps of the tasks."""
+
+    gap: Estimate
+    weights: Mapping[str, float]
+    tasks: Mapping[str, CPGResult]
+
+    def __repr__(self) -> str:
+        weights = ", ".join(f"{task} {weight:.3g}" for task, weight in self.weights.items())
+        return f"SuiteGap({self.gap.words}; weights: {weights})"
+
+
+def suite_gap(tasks: Mapping[str, Any], weights: Mapping[str, float] | None = None) -> SuiteGap:
+    """The gap over disjoint tasks, each a CPGResult or (oracle, learned) as `counterfactual_planning_gap` takes them.
+
+    The weights are the episodes of each task unless they are given: the gap is then that of all episodes together, as
+    the CPG paper defines it. The interval combines those of the tasks (`wmel.stats.means.weighted_mean`); different
+    shares of episodes in the two arms do not bias it.
+    """
+    if not isinstance(tasks, Mapping) or not tasks:
+        raise BadInput(f"a suite is a mapping from the name of a task to its two arms, got {tasks!r:.60}")
+    results = {name: _result_of(name, arms) for name, arms in tasks.items()}
+    weight_of = {name: one.n_episodes_learned for name, one in results.items()} if weights is None else dict(weights)
+    if set(weight_of) != set(results):
+        raise BadInput(f"a suite needs one weight for each task ({', '.join(results)}), got {', '.join(weight_of)}")
+    shares = finite_numbers([weight_of[name] for name in results], "weights of tasks")
+    if shares.min() < 0 or shares.sum() <= 0:
+        raise BadInput(f"weights of tasks must not be negative, and not all 0, got {weight_of!r}")
+    shares = shares / shares.sum()
+    gap = weighted_mean([one.gap for one in results.values()], shares, "weighted exact scores")
+    estimate = replace(gap, n=sum(one.n_episodes_learned for one in results.values()))
+    return SuiteGap(estimate, dict(zip(results, map(float, shares), strict=True)), results)
+
+
+def _result_of(name: str, arms: Any) -> CPGResult:
+    if isinstance(arms, CPGResult):
+        return arms
+    try:
+        oracle, learned = arms
+    except (TypeError, ValueError):
+        raise BadInput(f"task '{name}' needs (oracle, learned) or a gap, got {arms!r:.60}") from None
+    return counterfactual_planning_gap(oracle, learned)

@@ -163,7 +163,7 @@ def correct_together(families: Sequence[Arms]) -> list[dict[str, Correction]]:
             try:
                 value = arms.p_value(model).value
             except BadInput:
-                continue  # the report says why
+                continue  # the report has the reason
             found += [] if value is None else [(place, model, value)]
     adjusted = holm([value for *_, value in found]).tolist() if found else []
     corrections: list[dict[str, Correction]] = [{} for _ in families]

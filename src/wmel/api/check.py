@@ -12,7 +12,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.api import options as o
-from wmel.api.train import CARD, card_of, restored
+from wmel.api.train import CARD, card_of, restore_model
 from wmel.api.verbs import verb
 from wmel.contract.cell import part_label
 from wmel.experiments.build import named_environment
@@ -46,7 +46,7 @@ def check(
     world = _environment(usual if environment is None else environment)
     kind, found = check_part(_part(name, folder, world), world)
     findings = [FindingEntry(**asdict(one)) for one in found]
-    called = _called(name) if folder is None else folder.name
+    called = _part_name(name) if folder is None else folder.name
     return recorded_result(CheckRecord(**stamp(), kind="check", name=called, part=kind, findings=findings))
 
 
@@ -58,17 +58,17 @@ def _checkpoint_folder(name: Any) -> Path | None:
     return folder if (folder / CARD).is_file() else None
 
 
-def _environment(given: Any) -> Any:
-    if not isinstance(given, str | Mapping):
-        return given
-    own, settings = name_and_settings(given, "environment")
+def _environment(environment: Any) -> Any:
+    if not isinstance(environment, str | Mapping):
+        return environment
+    own, settings = name_and_settings(environment, "environment")
     return named_environment({"name": own, **settings})
 
 
 def _part(name: Any, folder: Path | None, world: Any) -> Any:
     """What is checked: a name of the catalogue, or an object."""
     if folder is not None:
-        return restored(folder, world)
+        return restore_model(folder, world)
     if not isinstance(name, Mapping):
         return str(name) if isinstance(name, Path) else name
     own, settings = name_and_settings(name, "part")
@@ -79,7 +79,7 @@ def _part(name: Any, folder: Path | None, world: Any) -> Any:
     return metric(name) if catalog.METRICS.has(own) else catalog.perturbation(name)
 
 
-def _called(name: Any) -> str:
+def _part_name(name: Any) -> str:
     if isinstance(name, Mapping):
         return part_label(name)
     return str(name) if isinstance(name, str | Path) else getattr(name, "__name__", None) or type(name).__name__

@@ -64,7 +64,7 @@ def compare(
         refuse_other_kind(Path(output), "comparison")
     a, b = _side(run_a), _side(run_b)
     if a.kind != b.kind:
-        kinds = f"{_called(run_a)} is {a.kind} and {_called(run_b)} is {b.kind}"
+        kinds = f"{_name_side(run_a)} is {a.kind} and {_name_side(run_b)} is {b.kind}"
         raise BadInput(f"{kinds}: both sides must be of one kind (the record of an arm is a run)")
     if a.kind == RUN:  # two records are one task, whatever they say
         b = replace(b, tasks=dict(zip(a.tasks, b.tasks.values(), strict=True)))
@@ -72,7 +72,7 @@ def compare(
     if fail_if_worse is not None and all(delta.outcomes is None for delta in deltas.tasks):
         raise BadInput("--fail-if-worse needs a criterion of success, and these runs had none")
     notes = [*(f"A: {note}" for note in a.notes), *(f"B: {note}" for note in b.notes)]
-    record = comparison_record(deltas, _called(run_a), _called(run_b), notes=notes, bound=fail_if_worse)
+    record = comparison_record(deltas, _name_side(run_a), _name_side(run_b), notes=notes, bound=fail_if_worse)
     if output is not None:
         write_record(Path(output), record)
     result = recorded_result(record)
@@ -101,8 +101,8 @@ def recorded_result(record: ComparisonRecord) -> Result:
     )
 
 
-def _side(given: Path | str | Result) -> Side:
-    result = given if isinstance(given, Result) else load(given)
+def _side(side: Path | str | Result) -> Side:
+    result = side if isinstance(side, Result) else load(side)
     if result.verb == "run":
         return Side(RUN, {result.run.environment_name: result.run})
     if result.verb == "cpg" and "arms" in result.more:
@@ -113,14 +113,14 @@ def _side(given: Path | str | Result) -> Side:
     if result.verb == "study" and result.store is not None:
         return _study(load_study(result.store))
     takes = "`wmel compare` takes runs, sweeps, gaps and studies"
-    raise BadRecord(f"{_called(given)} holds no episodes to compare: {takes}")
+    raise BadRecord(f"{_name_side(side)} holds no episodes to compare: {takes}")
 
 
-def _called(given: Path | str | Result) -> str:
+def _name_side(side: Path | str | Result) -> str:
     """What a side is called: its place, or its answer where it has none."""
-    if not isinstance(given, Result):
-        return str(given)
-    return str(given.files.get("record") or given.folder or given.answer.removesuffix("."))
+    if not isinstance(side, Result):
+        return str(side)
+    return str(side.files.get("record") or side.folder or side.answer.removesuffix("."))
 
 
 def _study(loaded: LoadedStudy) -> Side:

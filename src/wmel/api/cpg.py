@@ -17,11 +17,10 @@ from wmel.experiments.build import ModelPaths, is_whole
 from wmel.experiments.expand import training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.reports.cpg_record import FILE, cpg_record, recorded_arms, write_comparison
 from wmel.reports.document import draw_figure
 from wmel.reports.json_envelope import CPGEntry, CPGRecord
 from wmel.reports.study_gaps import study_answer
-from wmel.reports.study_record import missing_entries, study_of_gaps
+from wmel.reports.study_record import FILE, cpg_record, missing_entries, recorded_arms, study_of_gaps, write_comparison
 from wmel.reports.study_report import study_document
 from wmel.reports.study_tables import gap_numbers
 from wmel.results import Result

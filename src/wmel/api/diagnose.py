@@ -10,7 +10,7 @@ from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner
 from wmel.api.given import Given, has_its_settings, seeds_of
 from wmel.api.objects import is_oracle
 from wmel.api.study import stored_study
-from wmel.api.swept import Swept, put_sweeps, read_sweeps
+from wmel.api.sweep import Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
@@ -45,9 +45,9 @@ def diagnose(
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
     entries = given.models(without_oracle(models))
-    wanted = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
+    diagnostic_entry = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
     swept = read_sweeps(sweep)
-    study = reading_study(given, environment, entries, wanted, options, {"name": "diagnose"}, swept)
+    study = reading_study(given, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
     result = read_models(given, study, folder, options, stored_study)
     if folder is not None:
         write_record(files[FILES["study"]], result.record)

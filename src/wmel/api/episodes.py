@@ -111,10 +111,10 @@ def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[
             raise BadInput(_metric_refusal(list(beside), [name for known in settings for name in known], len(fitting)))
         name, own = name_and_settings(metric_data(fitting[0]), "metric")
         listed[listed.index(fitting[0])] = {"name": name, **given.beside("metric", name, own)}
-    wanted = [*metric_texts(listed), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
-    for name in wanted:
+    texts = [*metric_texts(listed), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
+    for name in texts:
         metric(name)
-    return wanted
+    return texts
 
 
 def _metric_refusal(beside: Sequence[str], known: Sequence[str], fitting: int) -> str:
@@ -236,9 +236,9 @@ def write_files(result: Result, record: Path | None, markdown: Path | str | None
 
 def check_outputs(*paths: Path | str | None) -> None:
     """Refuse outputs that cannot be written, before anything is computed."""
-    given = [Path(path) for path in paths if path is not None]
-    if given:
-        check_writable(*given)
+    written = [Path(path) for path in paths if path is not None]
+    if written:
+        check_writable(*written)
 
 
 def when_changed(rerun: str | None, keep: bool) -> str | None:

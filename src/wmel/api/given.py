@@ -25,8 +25,8 @@ from wmel.catalog import PresetUse, name_and_settings, preset_settings, settings
 from wmel.errors import BadInput, suggest_name
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
-from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
+from wmel.experiments.provenance import identity_of
 from wmel.experiments.spec import parse_study
 from wmel.kinds import check_methods
 from wmel.parts import Registry, settings_of
@@ -172,7 +172,7 @@ class Given:
     def models(self, given: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
         given = [] if given is None else given
-        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
+        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _as_sequence(given)]
         entries = [self.model_entry(name, one) for name, one in named]
         names = [entry["name"] for entry in entries]
         if len(set(names)) < len(names) or {"oracle", "random", "cpg", ""} & set(names):
@@ -297,5 +297,5 @@ def add_cwd_to_path() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
-def _listed(given: Any) -> Sequence[Any]:
+def _as_sequence(given: Any) -> Sequence[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]

@@ -104,8 +104,8 @@ def _preset_lines(name: str) -> list[str]:
     for part, settings in PRESETS[name].items():
         for setting, value in settings.items():
             rows.add_row(part, setting, str(value))
-    given = f'--preset {name}, preset = "{name}"'
-    return [f"{name}: preset, settings of a published run where nothing else is given: {given}", lines_of(rows)]
+    usage = f'--preset {name}, preset = "{name}"'
+    return [f"{name}: preset, settings of a published run where nothing else is given: {usage}", lines_of(rows)]
 
 
 def _kind(kind: str, registry: Registry) -> tuple[Mapping[str, Any], list[str]]:
@@ -147,12 +147,12 @@ def _registry_of(name: str) -> Registry:
     from wmel.testing.kits import build_default
 
     add_cwd_to_path()
-    made = import_object(name)
-    kind = kind_of(made) if isinstance(made, type) else None
+    part = import_object(name)
+    kind = kind_of(part) if isinstance(part, type) else None
     if kind is None:
-        made = build_default(made, name)
-        kind = kind_of(made)
-    if kind is None and inspect.isfunction(made) and takes_environment(made):
+        part = build_default(part, name)
+        kind = kind_of(part)
+    if kind is None and inspect.isfunction(part) and takes_environment(part):
         raise BadInput(
             f"'{name}' builds a policy or an objective: annotate what it returns, and its settings are listed"
         )
@@ -182,11 +182,11 @@ def _plain(entries: Any) -> Any:
     return json.loads(json.dumps(entries, default=dict))
 
 
-def _words(given: Any, what: str) -> list[str]:
+def _words(value: Any, what: str) -> list[str]:
     """One text, or several."""
-    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else given
+    listed = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else value
     if listed is not None and not (isinstance(listed, list) and all(isinstance(one, str) for one in listed)):
-        raise BadInput(f"{what} takes text, got {given!r}")
+        raise BadInput(f"{what} takes text, got {value!r}")
     return listed or []
 
 

@@ -23,7 +23,7 @@ REPEAT = "action_repeat"  # a setting of environments that are wrapped where it 
 
 
 def readable_settings(part: Any) -> dict[str, Any]:
-    """What a live part was made with, as far as its attributes tell and JSON can hold it."""
+    """The constructor arguments of a live part, where its attributes have them and JSON can hold them."""
     found = {one: getattr(part, one, None) for one in settings_of(type(part))}
     return {one: to_json_value(value) for one, value in found.items() if isinstance(value, SIMPLE)}
 
@@ -107,9 +107,9 @@ def trained_folder(result: Result) -> Path:
     return result.folder
 
 
-def is_trainer(given: Any) -> bool:
+def is_trainer(value: Any) -> bool:
     """Whether it is a trainer of the catalogue, or an object or class with all methods of a trainer."""
-    return catalog.TRAINERS.name_of(given) is not None or not missing_methods("trainer", given)
+    return catalog.TRAINERS.name_of(value) is not None or not missing_methods("trainer", value)
 
 
 def recipe_of(trainer: Any) -> dict[str, Any]:

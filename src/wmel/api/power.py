@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from wmel.analysis.sample_size import answer_questions
+from wmel.analysis.verdict import answer_questions
 from wmel.api import options as o
 from wmel.api.verbs import verb
 from wmel.reports.envelopes import PowerRecord
@@ -45,15 +45,15 @@ def power(
         power=power,
         paper=paper,
     )
-    shown = table("question", "answer", "note")
+    answers = table("question", "answer", "note")
     for row in rows:
-        shown.add_row(row["question"], _rounded(row["answer"]), row["note"])
+        answers.add_row(row["question"], _round_answer(row["answer"]), row["note"])
     first, answer = rows[0], power_answer(record)
     return Result(
         answer,
         rows,
         record,
-        [answer, lines_of(shown)],
+        [answer, lines_of(answers)],
         verb="power",
         prints_rows=True,
         curves=lambda: _curve(design, first["answer"] or n or MOST),
@@ -85,7 +85,7 @@ def power_answer(record: PowerRecord) -> str:
     return f"{'; '.join(answers)}."
 
 
-def _rounded(answer: float | None) -> str:
+def _round_answer(answer: float | None) -> str:
     """A number of episodes as a whole one, a rate with three digits."""
     if answer is None:
         return "n/a"
@@ -94,8 +94,8 @@ def _rounded(answer: float | None) -> str:
 
 def recorded_result(record: PowerRecord) -> Result:
     """The result of a request."""
-    asked = record.model_dump(exclude={"kind", *stamp()})
-    return power(**asked)
+    settings = record.model_dump(exclude={"kind", *stamp()})
+    return power(**settings)
 
 
 def _curve(design: Design, enough: float) -> Curves:

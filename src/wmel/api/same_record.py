@@ -27,38 +27,38 @@ def refuse_other_record(path: Path, study: Study) -> None:
     """
     if not path.is_file():
         return
-    held = _held_record(path)
-    if not isinstance(held, RunRecord | SweepRecord) or held.kind != study.verb["name"]:
-        difference = f"wmel {held.kind}"
-    elif not held.metadata.parts:
+    existing = _stored_record(path)
+    if not isinstance(existing, RunRecord | SweepRecord) or existing.kind != study.verb["name"]:
+        difference = f"wmel {existing.kind}"
+    elif not existing.metadata.parts:
         difference = "written by an earlier version"
     else:
-        difference = next((words for words in (*_lost_rows(held, study), *_other_settings(held, study))), None)
+        difference = next((words for words in (*_lost_rows(existing, study), *_other_settings(existing, study))), None)
     if difference is not None:
         raise BadInput(f"{path} holds another result ({difference}): give another file")
 
 
 def refuse_other_kind(path: Path, kind: str) -> None:
     """Raises BadInput for a file that is not a record of a kind."""
-    if path.is_file() and (held := _held_record(path).kind) != kind:
-        raise BadInput(f"{path} holds another result ({held}): give another file")
+    if path.is_file() and (existing := _stored_record(path).kind) != kind:
+        raise BadInput(f"{path} holds another result ({existing}): give another file")
 
 
-def _held_record(path: Path) -> AnyRecord:
+def _stored_record(path: Path) -> AnyRecord:
     try:
         return read_record(path)
     except BadRecord as error:
         raise BadInput(f"{path} would be written over, and is no record of wmel: give another file") from error
 
 
-def _lost_rows(held: RunRecord | SweepRecord, study: Study) -> Iterator[str]:
+def _lost_rows(existing: RunRecord | SweepRecord, study: Study) -> Iterator[str]:
     """What a record has rows of and the study has not: seeds, episodes and swept values."""
-    seeds = held.metadata.seeds
+    seeds = existing.metadata.seeds
     yield from (f"seed {seed}" for seed in seeds if seed not in {cell.seed for cell in study.cells})
-    rows = held.metadata.episodes if isinstance(held, RunRecord) else held.metadata.episodes_per_point
+    rows = existing.metadata.episodes if isinstance(existing, RunRecord) else existing.metadata.episodes_per_point
     if rows // len(seeds) > study.cells[0].episodes:
         yield f"{rows // len(seeds)} episodes"
-    points = [] if isinstance(held, RunRecord) else [point.swept for point in held.points]
+    points = [] if isinstance(existing, RunRecord) else [point.swept for point in existing.points]
     for point in points:
         if not any(all(_has_value(cell, *one) for one in point.items()) for cell in study.cells):
             yield ", ".join(f"{name} {value}" for name, value in point.items())
@@ -70,18 +70,20 @@ def _has_value(cell: Cell, name: str, value: Any) -> bool:
                for label, one in cell.labels.items())  # fmt: skip
 
 
-def _other_settings(held: RunRecord | SweepRecord, study: Study) -> Iterator[str]:
+def _other_settings(existing: RunRecord | SweepRecord, study: Study) -> Iterator[str]:
     """The settings that are others in a record. That of a sweep holds those that all its points share."""
-    metadata, cell = held.metadata, study.cells[0]
+    metadata, cell = existing.metadata, study.cells[0]
     horizon = metadata.horizon if isinstance(metadata, RunMetadata) else metadata.episode_horizon
     recorded = _by_name(metadata.parts, metadata.success, metadata.stop, horizon, metadata.execute)
-    stored, wanted = (_without_swept(one, cell) for one in (recorded, _requested_settings(study, horizon)))
-    if any(stored.get(name) is not None and stored.get(name) == wanted.get(name) for name in CHECKPOINT):
-        stored, wanted = ({key: one for key, one in some.items() if key not in CHECKPOINT} for some in (stored, wanted))
-    shared, names = stored.keys() & wanted.keys(), stored | wanted
-    if isinstance(held, SweepRecord):
+    stored, requested = (_without_swept(one, cell) for one in (recorded, _requested_settings(study, horizon)))
+    if any(stored.get(name) is not None and stored.get(name) == requested.get(name) for name in CHECKPOINT):
+        stored, requested = (
+            {key: one for key, one in some.items() if key not in CHECKPOINT} for some in (stored, requested)
+        )
+    shared, names = stored.keys() & requested.keys(), stored | requested
+    if isinstance(existing, SweepRecord):
         names = [name for name in names if name in shared or (name.endswith(".name") and name != "trainer.name")]
-    yield from (f"{name} = {stored.get(name)}" for name in names if stored.get(name) != wanted.get(name))
+    yield from (f"{name} = {stored.get(name)}" for name in names if stored.get(name) != requested.get(name))
 
 
 def _requested_settings(study: Study, recorded_horizon: int) -> Settings:

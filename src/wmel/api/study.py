@@ -10,7 +10,7 @@ from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
 from wmel.api.objects import metric_entry, with_recipe
-from wmel.api.swept import with_settings
+from wmel.api.sweep import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import preset_settings, settings_by_preset
@@ -24,6 +24,7 @@ from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
 from wmel.experiments.spec import ENTRY_KINDS, parse_study
 from wmel.experiments.store import Store
 from wmel.files import read_toml
+from wmel.reports.cells import count_words
 from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord, StudyRecord
 from wmel.reports.esnr_report import joined_esnr_record
@@ -32,7 +33,6 @@ from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
 from wmel.reports.study_record import study_record
 from wmel.reports.study_report import study_document
 from wmel.reports.study_tables import study_rows
-from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 
@@ -157,19 +157,19 @@ def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:
     return {**{name: registry.settings_of(part["name"])[name].default for name in replaced}, **part}
 
 
-def _name(given: Any) -> str:
-    if isinstance(given, str | Path):
-        return Path(given).stem
-    return given.name if isinstance(given, Study) else str(given.get("name", "study"))
+def _name(study: Any) -> str:
+    if isinstance(study, str | Path):
+        return Path(study).stem
+    return study.name if isinstance(study, Study) else str(study.get("name", "study"))
 
 
 def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None = None) -> Result:
-    """What the stored rows and readings of a study say; `criterion` is the one they were judged by instead."""
+    """The result of a study from its stored rows and readings; `criterion` replaces the one of the study."""
     results = loaded.results
     compared = study_comparisons(results, anytime=loaded.anytime)
-    said = None if criterion is None else str(criterion)
+    rescored_by = None if criterion is None else str(criterion)
     read = reading_entries(loaded.readings)
-    how = {"rescored": said, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
+    how = {"rescored": rescored_by, "metrics": loaded.metrics, "readings": read, "unread": loaded.unread}
     paper = bool(loaded.verb.get("paper"))
     record = study_record(loaded.name, loaded.about, results, compared, paper_first=paper, **how)
     readings = _readings(loaded)
@@ -185,7 +185,7 @@ def stored_study(loaded: LoadedStudy, store: Store, criterion: Criterion | None 
 
 
 def recorded_result(record: StudyRecord, readings: Sequence[EsnrRecord] = ()) -> Result:
-    """What the record of a study says, and the readings beside it."""
+    """The result of a study from its record, and the readings stored beside it."""
     intervals = study_intervals(record)
     return Result(
         f"{record.name}: {study_answer(record)}",
@@ -253,7 +253,7 @@ def _figure(record: StudyRecord) -> Any:
     """Every gap; without one, the first curve over what was swept, or what each arm reached or model was read as."""
     if study_gaps(record):
         return draw_figure("figures:forest", record)
-    shown = study_intervals(record)
-    assert shown is not None
+    intervals = study_intervals(record)
+    assert intervals is not None
     found = [*draw_figure("figures:curves", record), *draw_figure("figures:reading_figures", record)]
-    return found[0] if found else draw_figure("figures:intervals_figure", shown)
+    return found[0] if found else draw_figure("figures:intervals_figure", intervals)

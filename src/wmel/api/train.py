@@ -14,8 +14,8 @@ from wmel.contract.trainer import OfflineTrainer
 from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods
 from wmel.parts import implements, name_and_settings
+from wmel.reports.cells import count_words
 from wmel.reports.small_svg import Curves
-from wmel.reports.words import count_words
 from wmel.results import LazyValue, Result
 
 INTERRUPTED = 130
@@ -40,24 +40,24 @@ def train(
     folder = Path(output)
     check_outputs(folder / CARD)
     shared = o.TrainingOptions.__annotations__
-    wanted = {name: value for name, value in options.items() if name not in shared and value is not None}
+    settings = {name: value for name, value in options.items() if name not in shared and value is not None}
     if isinstance(trainer, str):
-        wanted = given.beside("trainer", trainer, wanted)
-    name, chosen = _trainer(trainer, wanted)
+        settings = given.beside("trainer", trainer, settings)
+    name, chosen = _trainer(trainer, settings)
     world = None if environment is None else _environment(given, environment)
     given.refuse_unused()
     if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
     with listener_for("", quiet=options["quiet"]) as listener:
-        made = chosen.train(world, folder, listener)
+        trained = chosen.train(world, folder, listener)
     written = folder / CARD
-    return _result(json.loads(written.read_text()) if written.exists() else made.card, folder, made.model)
+    return _result(json.loads(written.read_text()) if written.exists() else trained.card, folder, trained.model)
 
 
 def stored_training(folder: Path) -> Result:
     """The result of a training from its checkpoint; its model is restored when it is read."""
     card = card_of(folder)
-    return _result(card, folder, LazyValue(lambda: restored(folder, catalog.environment(card["environment"]))))
+    return _result(card, folder, LazyValue(lambda: restore_model(folder, catalog.environment(card["environment"]))))
 
 
 def card_of(folder: Path) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def card_of(folder: Path) -> dict[str, Any]:
     return read_card(folder)
 
 
-def restored(folder: Path, environment: Any) -> Any:
+def restore_model(folder: Path, environment: Any) -> Any:
     """The model of a checkpoint."""
     with requires_package("torch", "checkpoints need torch: install wmel[learned]"):
         from wmel.training.checkpoints import restore
@@ -149,8 +149,8 @@ def convert(
     run.
     """
     from wmel.training.checkpoints import parse_device, write_checkpoint
-    from wmel.training.tdmpc2.finish import stored_weights
     from wmel.training.tdmpc2.official import convert_checkpoint
+    from wmel.training.tdmpc2.resume import stored_weights
 
     given, folder = Given.of(options["settings"]), Path(output)
     check_outputs(folder / CARD)
@@ -159,26 +159,26 @@ def convert(
     world = _environment(given, environment)
     given.refuse_unused()
     finishing = {"decoder_steps": decoder_steps, "half": half}
-    made = convert_checkpoint(
+    trained = convert_checkpoint(
         Path(file),
         world,
         parse_device(device or "cpu"),
         **{name: value for name, value in finishing.items() if value is not None},
     )
-    write_checkpoint(folder, stored_weights(made), made.card)
-    lines = [*_returns(made.card), f"checkpoint: {folder}"]
-    return Result(f"{file} is a checkpoint now: {folder}.", [], lines=lines, folder=folder, more={"card": made.card})
+    write_checkpoint(folder, stored_weights(trained), trained.card)
+    lines = [*_returns(trained.card), f"checkpoint: {folder}"]
+    return Result(f"{file} is a checkpoint now: {folder}.", [], lines=lines, folder=folder, more={"card": trained.card})
 
 
-def _trainer(given: Any, settings: dict[str, Any]) -> tuple[str, Any]:
+def _trainer(trainer: Any, settings: dict[str, Any]) -> tuple[str, Any]:
     """A trainer by its name, as {name, **settings} or as an object; and its name."""
-    if not isinstance(given, str | Mapping):
-        if not isinstance(given, type) and callable(getattr(given, "train", None)):
+    if not isinstance(trainer, str | Mapping):
+        if not isinstance(trainer, type) and callable(getattr(trainer, "train", None)):
             if settings:
                 raise BadInput(has_its_settings("trainer", next(iter(settings))))
-            return catalog.TRAINERS.name_of(given) or type(given).__name__, given
-        raise BadInput(f"{given!r:.80} is no trainer: give a name, {{name, **settings}} or an object with train")
-    name, own = name_and_settings(given, "trainer")
+            return catalog.TRAINERS.name_of(trainer) or type(trainer).__name__, trainer
+        raise BadInput(f"{trainer!r:.80} is no trainer: give a name, {{name, **settings}} or an object with train")
+    name, own = name_and_settings(trainer, "trainer")
     twice = next((one for one in settings if one in own), None)
     if twice is not None:
         raise BadInput(given_twice("trainer", name, twice, own[twice], settings[twice]))
@@ -199,12 +199,12 @@ def _environment(given: Given, environment: Any) -> Any:
 
 
 def card_lines(card: dict[str, Any]) -> list[str]:
-    """What a card says of a training, in a few lines."""
+    """A training in a few lines, from its card."""
     data = card["data"]
-    taken = card["fit"].get("epochs_taken")
-    counted = count_words(card["fit"].get("updates") or 0, "update") if taken is None else count_words(taken, "epoch")
+    epochs = card["fit"].get("epochs_taken")
+    length = count_words(card["fit"].get("updates") or 0, "update") if epochs is None else count_words(epochs, "epoch")
     transitions, episodes = count_words(data["transitions"], "transition"), count_words(data["episodes"], "episode")
-    lines = [f"{transitions} of {episodes}, {counted}"]
+    lines = [f"{transitions} of {episodes}, {length}"]
     if "policy_return" in card:
         return [*lines, *_returns(card)]
     errors = card["errors"]

@@ -32,12 +32,12 @@ def verb(function: Verb) -> Verb:
     known = {name: one for name, one in own.parameters.items() if one.kind is not one.VAR_KEYWORD} | group
     rest = [one for one in own.parameters.values() if one.kind is one.VAR_KEYWORD and has_more]
 
-    def bind(*values: Any, **given: Any) -> inspect.BoundArguments:
-        unknown = next((name for name in given if name not in known and not has_more), None)
+    def bind(*values: Any, **arguments: Any) -> inspect.BoundArguments:
+        unknown = next((name for name in arguments if name not in known and not has_more), None)
         if unknown is not None:
-            raise BadInput(_refusal(function.__name__, known, unknown, given))
+            raise BadInput(_refusal(function.__name__, known, unknown, arguments))
         try:
-            bound = own.bind(*values, **given)
+            bound = own.bind(*values, **arguments)
         except TypeError as error:
             raise BadInput(f"wmel.{function.__name__}: {error}") from None
         bound.apply_defaults()
@@ -54,12 +54,12 @@ def verb(function: Verb) -> Verb:
         return bound
 
     @functools.wraps(function)
-    def call(*values: Any, **given: Any) -> Any:
+    def call(*values: Any, **arguments: Any) -> Any:
         try:
-            bound = bind(*values, **given)
+            bound = bind(*values, **arguments)
             return function(*bound.args, **bound.kwargs)
         except BadInput as error:
-            shorten_values(error, (*values, *given.values()))
+            shorten_values(error, (*values, *arguments.values()))
             raise
 
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
@@ -225,7 +225,7 @@ def _option_lines(known: Mapping[str, inspect.Parameter]) -> str:
     return "\n".join(f"    {name}: {text}" for name, text in words.items())
 
 
-def _refusal(name: str, known: Mapping[str, inspect.Parameter], unknown: str, given: Mapping[str, Any]) -> str:
+def _refusal(name: str, known: Mapping[str, inspect.Parameter], unknown: str, arguments: Mapping[str, Any]) -> str:
     """Why a keyword is refused: with the option whose flag it is, the nearest one, or where settings go."""
     words = f"wmel.{name} has no parameter '{unknown}'"
     marks = {option: mark_of(one) for option, one in known.items()}
@@ -233,5 +233,5 @@ def _refusal(name: str, known: Mapping[str, inspect.Parameter], unknown: str, gi
     if meant:
         return f"{words}; did you mean '{meant[0]}'?"
     near = suggest_name(unknown, known)
-    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {given[unknown]!r:.80}}}'
+    hint = f'; a setting of a part goes into settings={{"planner.{unknown}": {arguments[unknown]!r:.80}}}'
     return f"{words}{hint if 'settings' in known and 'did you mean' not in near else ''};{near}"

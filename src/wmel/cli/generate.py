@@ -59,9 +59,9 @@ def command_of(verb: Callable[..., Any], show: Callable[..., int], own: OwnSetti
 
     def call(**typed: Any) -> int:
         as_json, debug = typed.pop("json"), typed.pop("debug")
-        given = {name: value for name, value in typed.items() if value is not None}
-        given |= {name: parts[name].value(name, value) for name, value in given.items() if name in parts}
-        return show(verb, given, as_json=as_json, debug=debug)
+        arguments = {name: value for name, value in typed.items() if value is not None}
+        arguments |= {name: parts[name].value(name, value) for name, value in arguments.items() if name in parts}
+        return show(verb, arguments, as_json=as_json, debug=debug)
 
     parameters = [_option_parameter(name, mark_of(one), one.default) for name, one in options.items()]
     merged = {name: mark for name, mark in settings.items() if mark.merged}
@@ -111,7 +111,7 @@ def _option_parameter(name: str, option: Option, default: Any) -> inspect.Parame
 
 
 def _setting_parameter(setting: Setting) -> inspect.Parameter:
-    """An option for a setting: its text is parsed by the part, which knows its type."""
+    """An option for a setting: the part parses its text by the type of the setting."""
     flag = f"--{setting.name.replace('_', '-')}"
     usual = "" if setting.default in (None, inspect.Parameter.empty) else f"  [default: {_plain(setting.default)}]"
     text = setting.meaning.text

@@ -36,7 +36,7 @@ VERBS = {  # name -> the function behind it, and what it does
     "train": ("wmel.api.train:train", "Train a world model and write its checkpoint and card."),
     "convert": ("wmel.api.train:convert", "Convert a published TD-MPC2 file to a checkpoint."),
     "study": ("wmel.api.study:study", "Run what is missing of a study, and store it."),
-    "report": ("wmel.api.report:report", "Write the report of any result: a page, and Markdown."),
+    "report": ("wmel.api.load:report", "Write the report of any result: a page, and Markdown."),
     "compare": ("wmel.api.compare:compare", "Compare two runs on the episodes both ran."),
     "show": ("wmel.api.load:show", "Check a stored record and print what it holds."),
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
@@ -124,12 +124,12 @@ def _own_settings(verb: Callable[..., Any], typed: list[str]) -> "OwnSettings | 
     return OwnSettings(f"{mark.kind} '{part}'", registry.settings_of(part))
 
 
-def show_result(verb: Callable[..., Any], given: dict[str, Any], *, as_json: bool, debug: bool) -> int:
+def show_result(verb: Callable[..., Any], arguments: dict[str, Any], *, as_json: bool, debug: bool) -> int:
     """Call a verb and print its result; the exit code."""
-    quiet = given.get("quiet", False) or as_json
-    if "quiet" in given:
-        given["quiet"] = quiet
-    result = verb(**given)
+    quiet = arguments.get("quiet", False) or as_json
+    if "quiet" in arguments:
+        arguments["quiet"] = quiet
+    result = verb(**arguments)
     for failure in result.failures:
         print(f"wmel: {failure}", file=sys.stderr)
     if as_json:

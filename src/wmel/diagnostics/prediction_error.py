@@ -18,7 +18,7 @@ from wmel.models.callable_model import adapt_model
 from wmel.models.imagine import decode_trajectory, model_input, rollout
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
-from wmel.policies.mixture import exploration, mixture_label, policy_shares, uses_model_policy
+from wmel.policies.direct import exploration, mixture_label, policy_shares, uses_model_policy
 from wmel.settings import MAX_COUNT
 from wmel.stats.means import t_quantile
 

@@ -27,13 +27,13 @@ class ArmEpisodes:
         """Blocks of the pairs from `first` up to `last` that are not stored."""
         found = []
         for place, cell in enumerate(self.cells):
-            begin, until = (min(self._dealt(pairs, place), cell.episodes) for pairs in (first, last))
+            begin, until = (min(self._count_pairs(pairs, place), cell.episodes) for pairs in (first, last))
             if begin < until:
                 size = until - begin
                 found += missing_blocks(store, cell, paths, size, first=begin, last=until, trajectories=trajectories)
         return found
 
-    def _dealt(self, pairs: int, place: int) -> int:
+    def _count_pairs(self, pairs: int, place: int) -> int:
         """How many of the first pairs belong to the cell at this place."""
         return (pairs - place + len(self.cells) - 1) // len(self.cells)
 

@@ -106,7 +106,7 @@ def _check_each_kind(
     with limit_blas_threads():
         for cell in cells:
             environment, model = _model_of(cell)
-            with _named(cell, "model"):
+            with _errors_with_place(cell, "model"):
                 arm = cell.arm if isinstance(cell, Diagnostic) else cell.arm.name
                 kind = f"{words(cell)} {'' if 'trainer' in model else arm} {model_kind(model, paths)}"
                 files = f"{paths.folder_of(environment, model or None)} {json.dumps(environment)}"
@@ -119,7 +119,7 @@ def _check_each_kind(
 
 
 @contextmanager
-def _named(cell: Cell | Diagnostic, *kinds: str) -> Iterator[None]:
+def _errors_with_place(cell: Cell | Diagnostic, *kinds: str) -> Iterator[None]:
     """An error names the cell, the entry of the study file that has a part of these kinds, and the user's own code."""
     entry = next((f"{cell.places[kind]}: " for kind in kinds if kind in cell.places), "")
     try:
@@ -134,15 +134,15 @@ def _named(cell: Cell | Diagnostic, *kinds: str) -> Iterator[None]:
 
 def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_criterion: bool) -> None:
     task, arm = cell.task, cell.arm
-    with _named(cell, "environment"):
+    with _errors_with_place(cell, "environment"):
         world = build_environment(task.environment, paths)
-    with _named(cell, "criterion"):
+    with _errors_with_place(cell, "criterion"):
         criterion = None if task.criterion is None else Criterion.parse(task.criterion)
         criterion = criterion or world.default_criterion
         if criterion is None and needs_criterion:
             raise BadInput("there is no criterion of success: give one, such as criterion = 'reward>=0.6'")
         stop_rule(criterion, task.stop)
-    with _named(cell, "perturbation"):
+    with _errors_with_place(cell, "perturbation"):
         perturbation = build_perturbation(task.perturbation, paths)
         if perturbation is not None:
             steps = world.spec.max_steps if task.horizon is None else task.horizon
@@ -151,12 +151,12 @@ def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_
     if task_data not in checked.tasks:
         _in_some_start(cell, lambda seeds: _try_environment(cell, world, perturbation, criterion, seeds))
         checked.tasks.add(task_data)
-    with _named(cell, "model"):
+    with _errors_with_place(cell, "model"):
         model = build_model_for_check(task.environment, arm.model, paths)
     acting = ("planner",) if arm.policy is None else ("policy", "model")
-    with _named(cell, *(acting if _has_objective(arm.objective, world) else ("objective",))):
+    with _errors_with_place(cell, *(acting if _has_objective(arm.objective, world) else ("objective",))):
         policy = build_policy(arm, world, model, paths)
-    with _named(cell, "model", *acting):
+    with _errors_with_place(cell, "model", *acting):
         _compare_planning(cell, policy, checked.oracles)
         _in_some_start(cell, lambda seeds: _try_decision(policy, model, world, seeds, task.horizon))
 
@@ -199,12 +199,12 @@ def _in_some_start(cell: Cell, work: Callable[[np.ndarray], None]) -> None:
 
 
 def _check_diagnostic(cell: Diagnostic, paths: ModelPaths) -> None:
-    with _named(cell, "environment"):
+    with _errors_with_place(cell, "environment"):
         world = build_environment(cell.environment, paths)
-    with _named(cell, "model"):
+    with _errors_with_place(cell, "model"):
         model = build_model_for_check(cell.environment, cell.model, paths)
     kinds = ("diagnostic",) if _has_objective(cell.objective, world) else ("objective", "diagnostic")
-    with _named(cell, *kinds):
+    with _errors_with_place(cell, *kinds):
         _try_diagnostic(cell, world, model, paths)
 
 
@@ -230,10 +230,10 @@ def _try_diagnostic(cell: Diagnostic, world: Any, model: Any, paths: ModelPaths)
 def _try_environment(cell: Cell, world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
     """Tries a reset, a perturbation if there is one, one step, and the judgement of it."""
 
-    def attempt(method: str, *given: Any, rows: str) -> Any:
-        return _attempt(world, method, "environment", lambda: check_rows(getattr(world, method)(*given), 1, rows))
+    def attempt(method: str, *arguments: Any, rows: str) -> Any:
+        return _attempt(world, method, "environment", lambda: check_rows(getattr(world, method)(*arguments), 1, rows))
 
-    with _named(cell, "environment"):
+    with _errors_with_place(cell, "environment"):
         space = world.spec.actions
         zeros = np.zeros((1, space.width), space.dtype)
         actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
@@ -242,16 +242,16 @@ def _try_environment(cell: Cell, world: Any, perturbation: Any, criterion: Crite
         attempt("goals", states, rows="goals")
     if perturbation is not None:
         pending = PendingStep(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
-        with _named(cell, "perturbation"):
+        with _errors_with_place(cell, "perturbation"):
             _try_perturbation(world, perturbation, pending, observations, seeds)
-    with _named(cell, "environment"):
+    with _errors_with_place(cell, "environment"):
         values = space.as_values(actions)
         after = attempt("step", states, values, rows="states")
         quantities = _attempt(
             world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
         )
     if criterion is not None:
-        with _named(cell, "criterion"):
+        with _errors_with_place(cell, "criterion"):
             is_met(criterion, quantities)
 
 

@@ -65,7 +65,7 @@ class FolderStore:
     def moved(self) -> Mapping[str, str]:
         """Folders of cells and models that an earlier version stored under another key: key -> folder."""
         if self._moved is None:
-            self._moved = dict(self._stored().moved) if self.exists else {}
+            self._moved = dict(self._read_manifest().moved) if self.exists else {}
         return self._moved
 
     def write_manifest(
@@ -94,7 +94,7 @@ class FolderStore:
 
     def manifest(self) -> Manifest:
         """The manifest that `write_manifest` wrote."""
-        stored = self._stored()
+        stored = self._read_manifest()
         return Manifest(
             stored.name,
             stored.about,
@@ -131,7 +131,7 @@ class FolderStore:
             for key, reading in store.readings.items():
                 self._write(self.folder / "cells" / key / "reading.json", reading)
 
-    def _stored(self) -> StoredManifest:
+    def _read_manifest(self) -> StoredManifest:
         path = self.folder / MANIFEST
         return parse_stored(StoredManifest, _read(path), path)
 

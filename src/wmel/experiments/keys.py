@@ -113,11 +113,11 @@ class EnvironmentKeys(PartKeys):
     registry = catalog.ENVIRONMENTS
 
 
-def environment_part(given: str | dict[str, Any] | None) -> dict[str, Any] | None:
+def environment_part(part: str | dict[str, Any] | None) -> dict[str, Any] | None:
     """An environment given by name or as {name, **settings}, as data; None stays None."""
-    if given is None:
+    if part is None:
         return None
-    return catalog.ENVIRONMENTS.spec(*catalog.name_and_settings(given, "environment")).key_data
+    return catalog.ENVIRONMENTS.spec(*catalog.name_and_settings(part, "environment")).key_data
 
 
 class ModelKeys(PartKeys):
@@ -165,8 +165,8 @@ class ModelKeys(PartKeys):
 
     def refuse_taken_names(self) -> None:
         if self.trainer is not None:
-            given, make = [*self.model_fields_set, *self.settings], catalog.TRAINERS.load(self.trainer)
-            refuse_taken_names("trainer", self.trainer, make, given, type(self).model_fields)
+            names, make = [*self.model_fields_set, *self.settings], catalog.TRAINERS.load(self.trainer)
+            refuse_taken_names("trainer", self.trainer, make, names, type(self).model_fields)
 
     def recipe(self, seed: int) -> dict[str, Any]:
         """The trainer with its settings, as data."""
@@ -297,8 +297,8 @@ class CriterionKeys(Keys):
 
     @property
     def text(self) -> str | None:
-        given = self.criterion or self.success
-        return None if given is None else str(Criterion.parse(given))
+        criterion = self.criterion or self.success
+        return None if criterion is None else str(Criterion.parse(criterion))
 
 
 class StudyKeys(Keys):
@@ -321,24 +321,26 @@ class StudyKeys(Keys):
         return self
 
 
-def check_entry_settings(kind: str, name: Any, given: Mapping[str, Any], *, is_typed: bool = False) -> dict[str, Any]:
+def check_entry_settings(
+    kind: str, name: Any, settings: Mapping[str, Any], *, is_typed: bool = False
+) -> dict[str, Any]:
     """The entry settings of a part of a kind among those given, checked; text from the command line is parsed."""
     known = ENTRY_SETTINGS.get(kind, {})
     try:
         return {
             key: known[key].parse(value) if is_typed and isinstance(value, str) else known[key].check(value)
-            for key, value in given.items()
+            for key, value in settings.items()
             if key in known
         }
     except BadInput as error:
         raise BadInput(f"{kind} '{name}': {error}" if isinstance(name, str) else f"{kind}: {error}") from error
 
 
-def refuse_taken_names(kind: str, name: str, make: Any, given: Iterable[str], taken: Iterable[str] = ()) -> None:
+def refuse_taken_names(kind: str, name: str, make: Any, names: Iterable[str], taken: Iterable[str] = ()) -> None:
     """Raises BadInput if a setting of a part has the name of a key that its entry in a study has."""
     reserved = {*ENTRY_SETTINGS.get(kind, ()), *ENTRY_KEYS.get(kind, ()), *NO_SETTINGS, *taken}
     own = settings_of(make) if callable(make) else {}
-    for key in given:
+    for key in names:
         if key in reserved and key in own:
             raise BadInput(
                 f"{kind} '{name}': its setting '{key}' has the name of a key that a {kind} has in a study: "

@@ -95,11 +95,11 @@ def refuse_other_result(store: Store, study: Study) -> None:
     Numbers of episodes, seeds, swept values, metrics, executors and devices may differ: they extend a result.
     A checkpoint is the same if its path or its files are: it may be trained again, or moved.
     """
-    held = _held_result(store)
-    if held is None or _is_same_result(held, study):
+    manifest = _stored_result(store)
+    if manifest is None or _is_same_result(manifest, study):
         return
-    rule = "" if held.cells else "; one folder holds one diagnostic with one set of settings"
-    raise BadInput(f"{_folder_of(store)} holds another result ({_result_name(held)}): give another folder{rule}")
+    rule = "" if manifest.cells else "; one folder holds one diagnostic with one set of settings"
+    raise BadInput(f"{_folder_of(store)} holds another result ({_result_name(manifest)}): give another folder{rule}")
 
 
 def with_stored_points(study: Study, store: Store) -> Study:
@@ -107,30 +107,32 @@ def with_stored_points(study: Study, store: Store) -> Study:
 
     Points of another state of a checkpoint or of the user's own object are left out.
     """
-    held = _held_result(store)
-    if held is None or study.verb["name"] not in ("sweep", "diagnose") or not _is_same_result(held, study):
+    manifest = _stored_result(store)
+    if manifest is None or study.verb["name"] not in ("sweep", "diagnose") or not _is_same_result(manifest, study):
         return study
-    cells, readings = _stored_points(held, study), _stored_readings(held, study)
+    cells, readings = _stored_points(manifest, study), _stored_readings(manifest, study)
     return replace(study, cells=[*study.cells, *cells], diagnostics=[*study.diagnostics, *readings])
 
 
-def _stored_points(held: Manifest, study: Study) -> list[Cell]:
+def _stored_points(manifest: Manifest, study: Study) -> list[Cell]:
     """The cells of the points that only the folder has, at the seeds and episodes of the study."""
     known = {_point(cell) for cell in study.cells}
     states = {_state(cell) for cell in study.cells}
     points: dict[str, list[Cell]] = {}
-    for cell in held.cells:
+    for cell in manifest.cells:
         if _point(cell) not in known and _state(cell) in states:
             points.setdefault(_point(cell), []).append(cell)
     seeds = list(dict.fromkeys(cell.seed for cell in study.cells))
     return [_at_seed(cells, seed, study.cells[0].episodes) for cells in points.values() for seed in seeds]
 
 
-def _stored_readings(held: Manifest, study: Study) -> list[Diagnostic]:
+def _stored_readings(manifest: Manifest, study: Study) -> list[Diagnostic]:
     """The readings of swept values that only the folder has, of the models and seeds of the study."""
     known = {one.key for one in study.diagnostics}
-    wanted = {_model_and_seed(one) for one in study.diagnostics}
-    return [one for one in held.diagnostics if one.sweeps and one.key not in known and _model_and_seed(one) in wanted]
+    requested = {_model_and_seed(one) for one in study.diagnostics}
+    return [
+        one for one in manifest.diagnostics if one.sweeps and one.key not in known and _model_and_seed(one) in requested
+    ]
 
 
 def _model_and_seed(reading: Diagnostic) -> str:
@@ -154,7 +156,7 @@ def _state(cell: Cell) -> str:
     return _parts_text(cell.sweeps, {**cell.parts, "policy": cell.arm.policy, "model": model}, may_change=())
 
 
-def _held_result(store: Store) -> Manifest | None:
+def _stored_result(store: Store) -> Manifest | None:
     """The result that a folder holds; None if there is none, or if its rows wait for a record."""
     if not isinstance(store, FolderStore) or store.is_scratch or not store.exists:
         return None
@@ -246,15 +248,15 @@ def _parts_text(sweeps: Mapping[str, str], parts: Mapping[str, Any], may_change:
     return json.dumps(left, sort_keys=True)
 
 
-def _result_name(held: Manifest) -> str:
+def _result_name(manifest: Manifest) -> str:
     """A result as the command line names it."""
-    verb = f"wmel {held.verb['name'].replace('_', ' ', 1).replace('_', '-')}"
-    if held.verb["name"] == "study" or not (held.cells or held.diagnostics):
-        return f"{verb} {held.name}"
-    if not held.cells:
-        first = held.diagnostics[0]
+    verb = f"wmel {manifest.verb['name'].replace('_', ' ', 1).replace('_', '-')}"
+    if manifest.verb["name"] == "study" or not (manifest.cells or manifest.diagnostics):
+        return f"{verb} {manifest.name}"
+    if not manifest.cells:
+        first = manifest.diagnostics[0]
         return f"{verb} {part_label(first.environment)}/{part_label(first.diagnostic)}"
-    cell = next((one for one in held.cells if one.arm.name != FLOOR), held.cells[0])
+    cell = next((one for one in manifest.cells if one.arm.name != FLOOR), manifest.cells[0])
     acting = [] if cell.arm.policy is None else [part_label(cell.arm.policy)]
-    models = [one.arm.name for one in held.cells if one.arm.model is not None]
+    models = [one.arm.name for one in manifest.cells if one.arm.model is not None]
     return f"{verb} {'/'.join([cell.setting_name, *acting, *dict.fromkeys(models)])}"

@@ -16,7 +16,6 @@ from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, find_other_tasks
 from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
-from wmel.experiments.identity import check_picklable, why_unidentified
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
@@ -30,6 +29,7 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
+from wmel.experiments.provenance import check_picklable, why_unidentified
 from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
 from wmel.experiments.store import Store, missing_blocks
 
@@ -118,7 +118,7 @@ class _Runner:
         if store.exists:
             refuse_other_result(store, study)
         paths = paths_of(study, store, options)
-        outdated = [*self._unidentified([*cells, *readings]), *self._changed(cells, readings, paths)]
+        outdated = [*self._find_unidentified([*cells, *readings]), *self._find_changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
         for line in (*study.notes, *find_other_tasks([*cells, *readings], paths)):
             self.listener.note(line)
@@ -178,7 +178,7 @@ class _Runner:
         if not isinstance(self.options.executor, Serial) and (checked or unread):
             check_picklable(self.study.objects, partial(outcomes_of, self.options.executor))
 
-    def _unidentified(self, cells: list[Any]) -> list[Any]:
+    def _find_unidentified(self, cells: list[Any]) -> list[Any]:
         """Stored cells of live objects without an identity: an object of the same name may be another one."""
         live = [cell for cell in cells if has_live_part(cell)]
         stored = [cell for cell in live if self._is_stored(cell)]
@@ -196,8 +196,10 @@ class _Runner:
             return self.store.reading(cell) is not None
         return bool(self.store.blocks(cell)[0])
 
-    def _changed(self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths) -> list[Cell | Diagnostic]:
-        """Cells with rows of another provenance that must be dropped; `when_changed` says which may stay."""
+    def _find_changed(
+        self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths
+    ) -> list[Cell | Diagnostic]:
+        """Cells with rows of another provenance that must be dropped; `when_changed` decides which may stay."""
         if not self.store.is_kept:
             return []  # rows in memory are of this process
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]

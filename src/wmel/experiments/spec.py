@@ -199,33 +199,33 @@ def with_place(path: Path | None, place: str, work: Callable[[], Any]) -> Any:
         raise type(error)(f"{place_prefix(path, place)}{error}") from error
 
 
-def _with_preset(given: Any, name: str, preset: PresetUse) -> Any:
+def _with_preset(entries: Any, name: str, preset: PresetUse) -> Any:
     """Environments, planners and policies with the settings of a preset that their own tables do not set."""
-    if not preset.preset or name not in PRESET_LISTS or not isinstance(given, list):
-        return given
-    tables = [{"name": one} if isinstance(one, str) else one for one in given]
+    if not preset.preset or name not in PRESET_LISTS or not isinstance(entries, list):
+        return entries
+    tables = [{"name": one} if isinstance(one, str) else one for one in entries]
     return [
         preset.fill_in(ENTRY_KINDS[name], one) if isinstance(one, dict) and isinstance(one.get("name"), str) else one
         for one in tables
     ]
 
 
-def _entries(given: Any, name: str, path: Path | None, objects: Container[tuple[str, str]]) -> list[StudyEntry]:
-    if given is None:
+def _entries(entries: Any, name: str, path: Path | None, objects: Container[tuple[str, str]]) -> list[StudyEntry]:
+    if entries is None:
         raise BadInput(f"{place_prefix(path, name)}at least one is needed")
-    if name != "models" and isinstance(given, list):
+    if name != "models" and isinstance(entries, list):
         key = "criterion" if name == "criteria" else "name"
-        given = [{key: one} if isinstance(one, str) else one for one in given]
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise BadInput(f"{place_prefix(path, name)}write each as a [[{name}]] table, got {format_value(given)}")
-    for place, one in enumerate(given):
+        entries = [{key: one} if isinstance(one, str) else one for one in entries]
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise BadInput(f"{place_prefix(path, name)}write each as a [[{name}]] table, got {format_value(entries)}")
+    for place, one in enumerate(entries):
         if GIVEN in one and (ENTRY_KINDS[name], str(one.get("name"))) not in objects:
             raise BadInput(f"{place_prefix(path, f'{name}[{place}]')}'{one.get('name')}' has no setting '{GIVEN}'")
-    if not given and DEFAULT_ENTRIES.get(name) != []:
+    if not entries and DEFAULT_ENTRIES.get(name) != []:
         raise BadInput(f"{place_prefix(path, name)}at least one is needed")
     return [
         StudyEntry(_validate(LISTS[name], keys, path, f"{name}[{place}]"), f"{name}[{place}]", labels)
-        for place, one in enumerate(given)
+        for place, one in enumerate(entries)
         for keys, labels in expand_sweeps(one, _checked_sweeps(one, path, f"{name}[{place}]"))
     ]
 

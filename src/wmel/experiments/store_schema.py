@@ -68,9 +68,9 @@ class StoredFile(Stored):
         run = dict(self.run)
         settings = dict(run["policy_settings"])
         if isinstance(settings.get("planner"), str) and cell.arm.planner is not None and cell.arm.policy is None:
-            settings["planner"] = _resolved(catalog.PLANNERS, cell.arm.planner)
+            settings["planner"] = _resolve_settings(catalog.PLANNERS, cell.arm.planner)
             if cell.arm.objective is not None:
-                settings["objective"] = _resolved(catalog.OBJECTIVES, cell.arm.objective)
+                settings["objective"] = _resolve_settings(catalog.OBJECTIVES, cell.arm.objective)
         return {**run, "policy_settings": settings}
 
 
@@ -164,7 +164,7 @@ def _key_data(registry: Any, part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part) if spec is None else spec.key_data
 
 
-def _resolved(registry: Any, part: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_settings(registry: Any, part: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a part; those that were stored, of a part that is not installed."""
     spec = _spec(registry, part)
     return dict(part) if spec is None else spec.resolved

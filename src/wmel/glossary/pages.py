@@ -24,7 +24,7 @@ def glossary_text() -> str:
     """The page of all words; metrics have one of their own."""
     metrics, *prose = written_groups()[:-2]
     groups = [*written_groups()[-2:], column_group(), *part_groups(built_in=True), setting_group(built_in=True)]
-    listed = [
+    lines = [
         f"## {metrics.title}",
         f"See [metrics]({METRICS_PAGE}).",
         "",
@@ -33,14 +33,14 @@ def glossary_text() -> str:
         *(line for group in prose for line in _sections(group)),
         *(line for group in groups for line in (f"## {group.title}", group.about, "", *_table(group), "")),
     ]
-    return "\n".join([INTRODUCTION, *listed]).rstrip("\n") + "\n"
+    return "\n".join([INTRODUCTION, *lines]).rstrip("\n") + "\n"
 
 
 def metrics_text() -> str:
     """The page of metrics."""
     group = written_group("metrics")
     lines = [
-        line for word in group.words for line in (f"## {_escaped(word.name)}", *_items(word, skipped=("page",)), "")
+        line for word in group.words for line in (f"## {_escape(word.name)}", *_items(word, skipped=("page",)), "")
     ]
     return "\n".join([OF_METRICS.format(about=group.about), *lines]).rstrip("\n") + "\n"
 
@@ -49,8 +49,8 @@ def _sections(group: WordGroup) -> Iterator[str]:
     """A heading for each word."""
     yield from (f"## {group.title}", f"{group.about} Read on: {_link(group.page)}.", "")
     for word in group.words:
-        others = f"Also: {_escaped(', '.join(word.also))}. " if word.also else ""
-        yield from (f"### {_escaped(word.name)}", f"{_escaped(word.definition)} {others}".rstrip(), "")
+        others = f"Also: {_escape(', '.join(word.also))}. " if word.also else ""
+        yield from (f"### {_escape(word.name)}", f"{_escape(word.definition)} {others}".rstrip(), "")
         items = list(_items(word, skipped=("definition", *(["page"] if word.page == group.page else []))))
         yield from [*items, ""] if items else []
 
@@ -58,7 +58,7 @@ def _sections(group: WordGroup) -> Iterator[str]:
 def _items(word: Word, skipped: Sequence[str]) -> Iterator[str]:
     for name, text in word.parts.items():
         if name not in skipped:
-            yield f"- **{HEADINGS[name]}**: {_link(text) if name == 'page' else _escaped(text)}"
+            yield f"- **{HEADINGS[name]}**: {_link(text) if name == 'page' else _escape(text)}"
 
 
 def _table(group: WordGroup) -> Iterator[str]:
@@ -66,13 +66,13 @@ def _table(group: WordGroup) -> Iterator[str]:
     yield from ("| word | meaning |", "|---|---|")
     for word in group.words:
         more = f" {HEADINGS['owner']} {word.owner}." if word.owner else f" {word.reading}" if word.reading else ""
-        yield f"| {_escaped(word.name)} | {_escaped(word.definition + more)} |"
+        yield f"| {_escape(word.name)} | {_escape(word.definition + more)} |"
 
 
 def _link(page: str) -> str:
     return f"[{page.partition('.')[0]}]({page})"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """With marks of Markdown as they are, but for those of code."""
     return re.sub(r"(`[^`]*`)|([*|])", lambda found: found[1] or f"\\{found[2]}", text)

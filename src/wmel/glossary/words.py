@@ -93,8 +93,8 @@ def list_lines(groups: Iterable[WordGroup], width: int) -> list[str]:
     """The words of every group, wrapped to a width."""
     found = []
     for group in groups:
-        listed = "; ".join(dict.fromkeys(word.name for word in group.words))
-        found += ["", group.title, *_wrapped(listed, width, "  ", "  ")]
+        names = "; ".join(dict.fromkeys(word.name for word in group.words))
+        found += ["", group.title, *_wrap(names, width, "  ", "  ")]
     return found[1:]
 
 
@@ -112,11 +112,11 @@ def _title(word: Word) -> str:
 def _lines(word: Word, width: int) -> list[str]:
     parts = word_parts(word)
     definition = parts.pop(HEADINGS["definition"])
-    rest = [line for heading, text in parts.items() for line in _wrapped(f"{heading}: {text}", width, "  ", "    ")]
-    return [*_wrapped(_title(word), width, "", "  "), *_wrapped(definition, width, "  ", "  "), *rest]
+    rest = [line for heading, text in parts.items() for line in _wrap(f"{heading}: {text}", width, "  ", "    ")]
+    return [*_wrap(_title(word), width, "", "  "), *_wrap(definition, width, "  ", "  "), *rest]
 
 
-def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+def _wrap(text: str, width: int, first: str, rest: str) -> list[str]:
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )

@@ -110,7 +110,7 @@ class CallableModel:
     def _next_state(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
         arguments = state.copy(), action.copy()
         after = np.asarray(self.dynamics(*arguments), dtype=state.dtype)
-        if any(one.tobytes() != given.tobytes() for one, given in zip(arguments, (state, action), strict=True)):
+        if any(one.tobytes() != original.tobytes() for one, original in zip(arguments, (state, action), strict=True)):
             raise BadModel(f"{self.spec.name} changed its argument; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")

@@ -176,7 +176,7 @@ def _step_costs(
 
 
 def model_input(model: WorldModel, space: Space | None, actions: Array, values: Array) -> Array:
-    """Actions [...,A] as the input of the model: finite actions as index, value or one-hot, as its spec says."""
+    """Actions [...,A] as the input of the model: finite actions as index, value or one-hot, as its spec declares."""
     if space is None or isinstance(space, Box) or model.spec.action_input == "value":
         return values
     return actions if model.spec.action_input == "index" else one_hot(actions[..., 0], space.count)

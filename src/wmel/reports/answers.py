@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from wmel.analysis.verdict import RHO, Label
+from wmel.reports.cells import count_words, part_name
 from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
-from wmel.reports.words import count_words, part_name
 from wmel.stats.exact import GAP_LEVEL, IndependentArms, p_value
 from wmel.stats.proportions import clopper_pearson
 
@@ -73,8 +73,8 @@ class JudgedGap:
     @property
     def verdict(self) -> VerdictEntry:
         """The one behind the label: the strict one, or that of a run which may stop early."""
-        shown = [one for one in self.entry.verdicts.values() if one.label == self.entry.verdict]
-        return next((one for one in shown if one.rule != PAPER), shown[0])
+        agreeing = [one for one in self.entry.verdicts.values() if one.label == self.entry.verdict]
+        return next((one for one in agreeing if one.rule != PAPER), agreeing[0])
 
     @property
     def advice(self) -> Advice:
@@ -168,7 +168,7 @@ class JudgedGap:
         return f"the difference {'does not hold after correction' if is_rejected else 'is not shown'}"
 
     @property
-    def wanted(self) -> int | None:
+    def episodes_to_decide(self) -> int | None:
         """Fresh pairs, or episodes per arm, that would decide; None: it is decided, or no number is known."""
         return self.verdict.n_that_decides if self.advice is Advice.UNKNOWN else None
 
@@ -219,7 +219,7 @@ class JudgedGap:
     @property
     def _measured(self) -> str:
         """How many episodes, and the gap."""
-        gap, low, high = map(_signed, (self.entry.gap, self.entry.gap_ci_low, self.entry.gap_ci_high))
+        gap, low, high = map(_format_signed, (self.entry.gap, self.entry.gap_ci_low, self.entry.gap_ci_high))
         return f"{self._episodes}; gap {gap} [{low}, {high}]"
 
     @property
@@ -253,8 +253,8 @@ class JudgedGap:
         """The number of episodes that would decide an open verdict, or that none is known."""
         if self.entry.verdict != Label.INCONCLUSIVE:
             return []
-        if self.wanted is not None:
-            return [f"about {self.wanted} fresh {self.unit} would decide"]
+        if self.episodes_to_decide is not None:
+            return [f"about {self.episodes_to_decide} fresh {self.unit} would decide"]
         if self.verdict.rule == ANYTIME:
             return ["more pairs may decide"]
         return [f"no number of {self.unit} is known to decide"]
@@ -294,6 +294,6 @@ def _range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     """Two digits, or the first where a number that is not 0 would read as 0."""
     return f"{value:+.1g}" if 1e-9 < abs(value) < 0.005 else f"{value:+.2f}"

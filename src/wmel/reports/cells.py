@@ -1,14 +1,152 @@
-"""Cells of tables: numbers and estimates as text, with the reason where they are n/a."""
+"""How numbers, estimates and settings are written: as text, and as table cells with the reason where they are n/a."""
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from wmel import catalog
+from wmel.analysis.horizon import HorizonSweep
 from wmel.contract.cell import label_text
 from wmel.reports.document import NOT_APPLICABLE, Section, Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_from
-from wmel.reports.json_envelope import CoverageEntry, EstimateEntry, ScorecardEntry
-from wmel.reports.words import bounds, number, short
+from wmel.reports.json_envelope import CoverageEntry, Envelope, EstimateEntry, Metadata, ScorecardEntry
 from wmel.stats.estimate import Estimate
+
+RENAMED = {"horizon": "plan_horizon"}  # settings that have another name since
+
+
+def part_data(part: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    """A part of a record as data; a text that is no call of a class is a name."""
+    return _parse_call(part) if isinstance(part, str) else part
+
+
+@cache
+def _parse_call(text: str) -> Mapping[str, Any]:
+    try:
+        call = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return {"name": text}
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return {"name": text}
+    keywords = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
+    name = keywords.pop("name", None) or _catalogue_name(call.func.id)
+    settings = {RENAMED.get(str(key), str(key)): value for key, value in keywords.items() if value not in (None, False)}
+    return {"name": name, **settings}
+
+
+def _catalogue_name(class_name: str) -> str:
+    """The name of a class in the catalogue; the class itself where it is not there."""
+    lines = [*catalog.PLANNERS.built_in.items(), *catalog.OBJECTIVES.built_in.items()]
+    return next((name for name, line in lines if line.target.endswith(f":{class_name}")), class_name)
+
+
+LISTED_SEEDS = 6  # more are named by the first and the last
+
+
+def number(estimate: Estimate, digits: int = 3) -> str:
+    """The value, or n/a."""
+    return "n/a" if estimate.value is None else f"{estimate.value:.{digits}f}"
+
+
+def bounds(estimate: Estimate, digits: int = 3) -> str:
+    """The interval, or n/a."""
+    if estimate.low is None or estimate.high is None:
+        return "n/a"
+    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def short(value: float | None) -> str:
+    """Three digits of a number of any size, or n/a."""
+    return "n/a" if value is None else f"{value:.3g}"
+
+
+def count_words(count: int, noun: str, plural: str = "") -> str:
+    """How many of something; `plural` where it is not the noun with an s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"
+
+
+def listed_words(words: Sequence[str], most: int | None = None) -> str:
+    """One after the other; of more than `most` the last are counted."""
+    if most is not None and len(words) > most:
+        words = [*words[: most - 1], f"{len(words) - most + 1} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def part_name(part: Mapping[str, Any] | str) -> str:
+    """What a part of a record is called."""
+    return part_data(part)["name"]
+
+
+def part_words(part: Mapping[str, Any] | str) -> str:
+    """A part of a record with its settings, those that are none left out: `cem plan_horizon=15 candidates=24`."""
+    data = part_data(part)
+    settings = (f"{name}={value}" for name, value in data.items() if name != "name" and value is not None)
+    return " ".join([data["name"], *settings])
+
+
+def describe_setting(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> str:
+    """What every row of a result shares, in one line; `differing` names what differs from row to row."""
+    return join_facts(setting_facts(metadata, episodes, differing))
+
+
+def join_facts(facts: Mapping[str, str]) -> str:
+    """Facts by name in one line."""
+    return "; ".join(f"{name}: {value}" for name, value in facts.items())
+
+
+def setting_facts(metadata: Metadata, episodes: str, differing: Sequence[str] = ()) -> dict[str, str]:
+    """The settings of a result by name; `differing` names what differs from row to row."""
+    share = "" if "perturbation_probability" in differing else f" in {metadata.perturb_prob:.0%} of episodes"
+    reads = " (reads the true state)" if metadata.policy_reads == "state" else ""
+    facts = {
+        "environment": metadata.env,
+        "starts": {None: None, "task": "sampled from the task", "fixed": "one fixed state"}[metadata.init],
+        "policy": metadata.policy if metadata.planner is None else None,
+        "model": None if metadata.model is None or "model" in differing else f"{metadata.model}{reads}",
+        "planner": None if metadata.planner is None else _describe_planner(metadata, differing),
+        "objective": None if metadata.objective is None else part_words(metadata.objective),
+        "perturbation": None if metadata.perturbation is None else f"{metadata.perturbation}{share}",
+        "success": None if "criterion" in differing else metadata.success,
+        "stop": "at the horizon" if metadata.stop == "horizon" else None,
+        "seeds": _list_seeds(metadata.seeds),
+        "episodes": episodes,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _describe_planner(metadata: Metadata, differing: Sequence[str]) -> str:
+    planner = metadata.planner
+    assert planner is not None
+    planner = {name: value for name, value in part_data(planner).items() if name not in differing}
+    executed = "the whole plan" if metadata.execute is None else f"{metadata.execute} actions of a plan"
+    return (
+        f"{part_words(planner)}{'' if {'execute', 'planner.execute'} & set(differing) else f' (executes {executed})'}"
+    )
+
+
+def _list_seeds(seeds: Sequence[int]) -> str:
+    """Every seed, or the first and the last of many in a row."""
+    if len(seeds) <= LISTED_SEEDS:
+        return ", ".join(map(str, seeds))
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return f"{', '.join(map(str, seeds[:LISTED_SEEDS]))} and {len(seeds) - LISTED_SEEDS} more"
+
+
+def horizon_note(sweep: HorizonSweep) -> str:
+    """What belongs beside H*: epsilon and the confidence set, or why there is none."""
+    effective = sweep.effective_horizon
+    if not effective.is_defined:
+        return effective.reason
+    confidence = "" if effective.low is None else f"; confidence set {effective.low:.0f} to {effective.high:.0f}"
+    return f"rule of the wmel 0.18 repository, epsilon {sweep.epsilon:g}{confidence}"
+
+
+def stamp_words(record: Envelope) -> str:
+    """Which version made a record, and when."""
+    return f"wmel {record.wmel_version}, {record.generated_at.isoformat()}"
+
 
 COMPUTE = "average_compute_per_decision"
 
@@ -22,19 +160,19 @@ def metric_cell(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell
     estimate = _metric(card, metric)
     if metric == COMPUTE and estimate.value is None:
         return NOT_APPLICABLE
-    return _worded(estimate, number, digits)
+    return _text_cell(estimate, number, digits)
 
 
 def metric_bounds(card: ScorecardEntry, metric: str, digits: int = 3) -> TableCell:
     """The interval of a metric."""
-    return _worded(_metric(card, metric), bounds, digits)
+    return _text_cell(_metric(card, metric), bounds, digits)
 
 
 def estimate_cell(entry: EstimateEntry, digits: int = 3) -> TableCell:
     """A value with its interval, where it has one."""
     estimate = estimate_from(entry)
     if estimate.value is None or estimate.low is None:
-        return _worded(estimate, number, digits)
+        return _text_cell(estimate, number, digits)
     return TableCell(f"{number(estimate, digits)} {bounds(estimate, digits)}", value=estimate.value)
 
 
@@ -61,7 +199,7 @@ def _metric(card: ScorecardEntry, name: str) -> Estimate:
     return Estimate.undefined("it is not in the record") if known is None else estimate_from(known)
 
 
-def _worded(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> TableCell:
+def _text_cell(estimate: Estimate, words: Callable[[Estimate, int], str], digits: int) -> TableCell:
     text = words(estimate, digits)
     if text == "n/a":
         return undefined(estimate.reason or "it has no interval")

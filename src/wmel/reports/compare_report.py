@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.compare import LEVEL, PairedDelta, PairedDeltas
-from wmel.reports.cells import estimate_cell, undefined
+from wmel.reports.cells import bounds, count_words, estimate_cell, stamp_words, undefined
 from wmel.reports.document import Document, Points, Section, Table, TableCell, TableColumn, Text
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, count_words, stamp_words
 
 FEW = 5  # seeds that are listed
 
@@ -58,13 +57,13 @@ def _entry(delta: PairedDelta) -> DeltaEntry:
         improvement=estimate_entry(delta.improvement),
         errors_a=delta.errors[0],
         errors_b=delta.errors[1],
-        unmatched_a=_unmatched(delta.only_in_a),
-        unmatched_b=_unmatched(delta.only_in_b),
+        unmatched_a=_unmatched_entry(delta.only_in_a),
+        unmatched_b=_unmatched_entry(delta.only_in_b),
         compared=list(delta.compared),
     )
 
 
-def _unmatched(seeds: tuple[int, ...]) -> UnmatchedEntry:
+def _unmatched_entry(seeds: tuple[int, ...]) -> UnmatchedEntry:
     return UnmatchedEntry(episodes=len(seeds), first_seeds=list(seeds[:FEW]))
 
 
@@ -81,7 +80,7 @@ def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Doc
     """
     columns = (TableColumn("task", False), *(TableColumn(title, is_detail=title == BETTER) for title in NUMBERS))
     table = Table("Success of A and B", columns, tuple(map(_row, record.tasks))).without_empty_columns
-    alike = {_compared_words(one) for one in record.tasks}
+    alike = {_describe_differences(one) for one in record.tasks}
     tasks = [line for one in record.tasks for line in _task_lines(one, is_alike=len(alike) == 1)]
     left = [f"{task}: not compared: {reason}" for task, reason in record.refused.items()]
     for side, names in {"A": record.only_in_a, "B": record.only_in_b}.items():
@@ -109,16 +108,16 @@ def compare_answer(record: ComparisonRecord) -> str:
     found: dict[str, list[str]] = {name: [] for name in OUTCOMES}
     for one in record.tasks:
         found[_outcome(one)].append(one.task)
-    shown = ", ".join(
-        f"{len(tasks)} {name}{f' ({_listed_tasks(tasks)})' if tasks else ''}"
+    outcomes = ", ".join(
+        f"{len(tasks)} {name}{f' ({_list_tasks(tasks)})' if tasks else ''}"
         for name, tasks in found.items()
         if tasks or name != UNJUDGED
     )
     sides = f"B ({record.run_b}) against A ({record.run_a})"
-    return f"Success of {sides} over {count_words(len(record.tasks), 'task')}: {shown}{left}."
+    return f"Success of {sides} over {count_words(len(record.tasks), 'task')}: {outcomes}{left}."
 
 
-def _listed_tasks(tasks: Sequence[str]) -> str:
+def _list_tasks(tasks: Sequence[str]) -> str:
     """Their names, which hold commas; the last of many are counted."""
     if len(tasks) <= LISTED:
         return "; ".join(tasks)
@@ -160,15 +159,16 @@ def _row(one: DeltaEntry) -> tuple[TableCell, ...]:
 
 def _task_lines(one: DeltaEntry, *, is_alike: bool) -> Iterator[str]:
     """What the table does not hold; what was compared, where tasks differ in that."""
-    extra = [*_return_words(one), *_error_words(one), *([] if is_alike else [f"compared: {_compared_words(one)}"])]
+    compared = [] if is_alike else [f"compared: {_describe_differences(one)}"]
+    extra = [*_return_words(one), *_error_words(one), *compared]
     if extra:
         yield f"{one.task}: {'; '.join(extra)}"
     for side, unmatched in {"A": one.unmatched_a, "B": one.unmatched_b}.items():
         if unmatched.episodes:
-            yield f"{one.task}: only in {side}, left out: {_listed(unmatched)}"
+            yield f"{one.task}: only in {side}, left out: {_describe_unmatched(unmatched)}"
 
 
-def _compared_words(one: DeltaEntry) -> str:
+def _describe_differences(one: DeltaEntry) -> str:
     """In what the sides differ."""
     return "; ".join(one.compared) or "policy, settings and versions are the same"
 
@@ -205,6 +205,6 @@ def _in_words(one: DeltaEntry) -> str:
     return "; ".join([found, *_return_words(one), *_error_words(one)])
 
 
-def _listed(unmatched: UnmatchedEntry) -> str:
+def _describe_unmatched(unmatched: UnmatchedEntry) -> str:
     more = ", ..." if unmatched.episodes > len(unmatched.first_seeds) else ""
     return f"{count_words(unmatched.episodes, 'episode')} (seeds {', '.join(map(str, unmatched.first_seeds))}{more})"

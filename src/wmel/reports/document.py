@@ -1,5 +1,6 @@
 """A report as data: an answer, sections of text, tables and figures; `html`, `markdown` and `terminal` render it."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,7 +9,14 @@ from typing import Any, NamedTuple
 from wmel.errors import requires_package
 from wmel.parts import import_object
 
+BREAKS = re.compile(r"(?<=\w[_/=\[])(?=\w)|(?<=\w[-.,])(?=[^\W\d_])")  # where a line may end within a name
+LONG_WORD = 12  # characters; shorter words stay whole
 NAMED = 4  # more rows than this are counted in a note, not named
+
+
+def pieces(word: str) -> list[str]:
+    """A word, divided behind its marks if it is long: a line may end there."""
+    return BREAKS.split(word) if len(word) > LONG_WORD else [word]
 
 
 class TableCell(NamedTuple):
@@ -159,11 +167,11 @@ def plotly_needed() -> AbstractContextManager[None]:
     return requires_package("plotly", "the HTML report needs plotly: install wmel[report]")
 
 
-def draw_figure(place: str, *given: Any) -> Any:
+def draw_figure(place: str, *arguments: Any) -> Any:
     """The figure that a function of `wmel.reports` returns; callables among its arguments are called first."""
     with plotly_needed():
         draw = import_object(f"wmel.reports.{place}")
-    return draw(*(one() if callable(one) else one for one in given))
+    return draw(*(one() if callable(one) else one for one in arguments))
 
 
 def _blocks_within(section: Section) -> Iterator[Block]:

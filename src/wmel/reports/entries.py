@@ -66,7 +66,7 @@ def episode_table(entries: list[Any]) -> EpisodeTable:
 
 
 def _table_row(entry: Any) -> dict[str, Any]:
-    """What the entry says of each column; None where it is missing."""
+    """The value of each column in an entry; None where it is missing."""
     values = {name: getattr(entry, name) for name in COLUMNS if name not in ("judged", "return")}
     values |= {"judged": entry.success is not None, "return": entry.return_}
     for column in EPISODE_COLUMNS:
@@ -90,7 +90,7 @@ def _episode_entry(row: dict[str, Any]) -> Any:
 
 
 def _plain(column: Column, value: Any) -> Any:
-    """A value as JSON has it; null where the column says it is missing."""
+    """A value as JSON has it; null in place of the value by which the column marks a missing one."""
     if column.is_missing(value):
         return None
     if column.is_series:

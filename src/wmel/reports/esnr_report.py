@@ -9,13 +9,12 @@ import numpy as np
 
 from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
-from wmel.reports.cells import undefined, with_interval
+from wmel.reports.cells import listed_words, part_words, short, stamp_words, undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrDifferenceEntry, EsnrEntry, EsnrRecord
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.records import stamp
-from wmel.reports.words import listed_words, part_words, short, stamp_words
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import cluster_bootstrap
 

@@ -33,7 +33,7 @@ def forest(record: StudyRecord) -> go.Figure:
             mode="markers",
             name=html.escape(verdict),
             marker=mark(verdict),
-            hovertext=[_told(gaps[row], point) for row, point in zip(rows, points, strict=True)],
+            hovertext=[_hover_text(gaps[row], point) for row, point in zip(rows, points, strict=True)],
             hoverinfo="text",
         )
     delta = equivalence_margin(record)
@@ -50,9 +50,9 @@ def forest(record: StudyRecord) -> go.Figure:
 
 def curves(record: StudyRecord) -> list[go.Figure]:
     """For every setting the study swept: success of each arm above, the gap of each model below."""
-    drawn = study_curves(record)
-    lines = lines_of(dict.fromkeys(model for curve in drawn for model in (*curve.gap, *curve.success)))
-    return [_curve(curve, lines) for curve in drawn]
+    every_curve = study_curves(record)
+    lines = lines_of(dict.fromkeys(model for curve in every_curve for model in (*curve.gap, *curve.success)))
+    return [_curve(curve, lines) for curve in every_curve]
 
 
 def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
@@ -77,9 +77,9 @@ def _curve(curve: Curve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
 
 def reading_figures(record: StudyRecord) -> list[go.Figure]:
     """For every setting that was swept under a diagnostic: what it found, by model."""
-    drawn = reading_curves(record)
-    lines = lines_of(dict.fromkeys(line for curve in drawn for line in curve.lines if line != ORACLE))
-    return [_reading_figure(curve, lines) for curve in drawn]
+    every_curve = reading_curves(record)
+    lines = lines_of(dict.fromkeys(line for curve in every_curve for line in curve.lines if line != ORACLE))
+    return [_reading_figure(curve, lines) for curve in every_curve]
 
 
 def _reading_figure(curve: ReadingCurve, lines: Mapping[str, dict[str, Any]]) -> go.Figure:
@@ -111,14 +111,16 @@ def _draw(figure: go.Figure, name: str, points: Sequence[Point], **look: Any) ->
     """A line through numbers; words on the axis are points alone."""
     if any(isinstance(point.at, str) for point in points):
         look = {**look, "mode": "markers"}
-    told = [f"{name} at {_place(point)}: {point.value:.3g} [{point.low:.3g}, {point.high:.3g}]" for point in points]
+    hover_lines = [
+        f"{name} at {_place(point)}: {point.value:.3g} [{point.low:.3g}, {point.high:.3g}]" for point in points
+    ]
     figure.add_scatter(
         x=[point.at for point in points],
         y=[point.value for point in points],
         error_y=_bars(points),
         name=html.escape(_short(name)),
         legendgroup=html.escape(name),
-        hovertext=[html.escape(words) for words in told],
+        hovertext=[html.escape(words) for words in hover_lines],
         hoverinfo="text",
         **look,
     )
@@ -138,7 +140,7 @@ def _point(gap: StudyGap, row: int) -> Point:
     return Point(row, gap.entry.gap, max(gap.entry.gap_ci_low, -1), min(gap.entry.gap_ci_high, 1))
 
 
-def _told(gap: StudyGap, point: Point) -> str:
+def _hover_text(gap: StudyGap, point: Point) -> str:
     interval = f"{point.value:+.3f} [{point.low:+.3f}, {point.high:+.3f}] ({gap.entry.gap_method})"
     return "<br>".join(map(html.escape, (gap.place, gap.title, interval, gap.entry.verdict)))
 
@@ -166,10 +168,10 @@ def promises_figure(record: CheckRecord) -> go.Figure:
     """Every promise of a part as a bar: kept or broken."""
     figure = go.Figure(layout=layout(150 + ROW * max(len(record.findings), 2)))
     for name, colour, kept in (("kept", TEAL, True), ("broken", RED, False)):
-        shown = [one for one in record.findings if (not one.problem) is kept]
+        findings = [one for one in record.findings if (not one.problem) is kept]
         figure.add_bar(
-            x=[1] * len(shown), y=[html.escape(_short(one.promise)) for one in shown], orientation="h", name=name,
-            marker_color=colour, hovertext=[html.escape(one.problem or one.note) for one in shown],
+            x=[1] * len(findings), y=[html.escape(_short(one.promise)) for one in findings], orientation="h", name=name,
+            marker_color=colour, hovertext=[html.escape(one.problem or one.note) for one in findings],
         )  # fmt: skip
     figure.update_xaxes(visible=False)
     figure.update_yaxes(autorange="reversed")
@@ -194,20 +196,20 @@ def intervals_figure(intervals: Intervals) -> go.Figure:
     return _intervals(intervals.rows, html.escape(titled(intervals.title)), None)
 
 
-def _intervals(shown: Mapping[str, Any], title: str, reach: list[float] | None) -> go.Figure:
+def _intervals(rows: Mapping[str, Any], title: str, reach: list[float] | None) -> go.Figure:
     """Estimates by name, each with its interval where it has one."""
-    figure = go.Figure(layout=layout(150 + ROW * max(len(shown), 2)))
+    figure = go.Figure(layout=layout(150 + ROW * max(len(rows), 2)))
     points = [
         Point(place, one.value, *(one.value if end is None else end for end in (one.low, one.high)))
-        for place, one in enumerate(shown.values())
+        for place, one in enumerate(rows.values())
     ]
     figure.add_scatter(
         x=[point.value for point in points], y=list(range(len(points))), error_x=_bars(points), mode="markers",
         marker={"size": 10, "color": GREY}, showlegend=False,
     )  # fmt: skip
     figure.update_xaxes(title=title, range=reach)
-    names = [html.escape(_short(name)) for name in shown]
-    figure.update_yaxes(tickvals=list(range(len(shown))), ticktext=names)
+    names = [html.escape(_short(name)) for name in rows]
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names)
     return figure
 
 
@@ -232,5 +234,5 @@ def sweep_figure(record: Any) -> go.Figure:
 def arms_figure(record: Any) -> go.Figure:
     """Success of every arm of a comparison with its interval."""
     cards = {name: card.estimates["success_rate"] for name, card in record.scorecards.items()}
-    shown = {name: one for name, one in cards.items() if one.value is not None}
-    return _intervals(shown, "success (share of episodes), with 95% interval", [-0.02, 1.02])
+    defined = {name: one for name, one in cards.items() if one.value is not None}
+    return _intervals(defined, "success (share of episodes), with 95% interval", [-0.02, 1.02])

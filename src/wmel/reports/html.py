@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from wmel.reports.document import (
     Block,
@@ -15,10 +16,10 @@ from wmel.reports.document import (
     Table,
     TableColumn,
     Text,
+    pieces,
     plotly_needed,
 )
 from wmel.reports.figure_style import MARKS
-from wmel.reports.words import pieces
 
 STYLE = """
 :root {
@@ -189,9 +190,7 @@ def _notes(notes: Sequence[str]) -> str:
 def _figure(figure: Figure) -> str:
     """The legend, a place for the figure, and its data."""
     with plotly_needed():
-        from wmel.reports.plotly_script import as_json
-
-        data = as_json(figure.make())
+        data = figure_json(figure.make())
     legend = _text(Text(figure.legend, is_quiet=True)) if figure.legend else ""
     return (
         f'{legend}<div class="figure" id="{figure.place}" role="img" aria-label="{escape(figure.title)}"></div>'
@@ -199,10 +198,16 @@ def _figure(figure: Figure) -> str:
     )
 
 
+def figure_json(figure: Any) -> str:
+    """The data of a Plotly figure, harmless inside a script element."""
+    return str(figure.to_json()).replace("<", "\\u003c")
+
+
 def _scripts() -> list[str]:
+    """All of plotly.js, with the line ends that a browser hashes, and what draws the figures."""
     with plotly_needed():
-        from wmel.reports.plotly_script import plotly_javascript
-    return [plotly_javascript(), DRAW]
+        import plotly.offline as plotly
+    return [plotly.get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n"), DRAW]
 
 
 def _policy(scripts: list[str]) -> str:

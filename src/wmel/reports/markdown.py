@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.cells import scorecard_table
+from wmel.reports.cells import bounds, horizon_note, number, scorecard_table
 from wmel.reports.document import (
     Block,
     Document,
@@ -19,7 +19,6 @@ from wmel.reports.document import (
     TableColumn,
     Text,
 )
-from wmel.reports.words import bounds, horizon_note, number
 
 SPECIAL = (
     re.compile(  # what would end a cell, or turn into markup: code, emphasis, HTML, entities, links, a heading's end

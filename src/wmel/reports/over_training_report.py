@@ -15,12 +15,11 @@ from wmel.diagnostics.esnr.over_training import (
     updates_words,
 )
 from wmel.reports import esnr_report
-from wmel.reports.cells import undefined, with_interval
+from wmel.reports.cells import count_words, listed_words, short, stamp_words, undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
 from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrEntry
 from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead, over_training_record
-from wmel.reports.words import count_words, listed_words, short, stamp_words
 
 LEGEND = (
     "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "

@@ -113,7 +113,7 @@ def sweep_record(
 def write_record(path: Path | str, record: AnyRecord) -> None:
     """Write a record as JSON, after checking it as a reader would."""
     text, path = record.model_dump_json(by_alias=True, indent=1) + "\n", Path(path)
-    _parsed(text.encode(), path)
+    _parse_record(text.encode(), path)
     write_atomically(path, text)
 
 
@@ -124,12 +124,12 @@ def read_record(path: Path | str) -> AnyRecord:
         text = path.read_bytes()
     except OSError as error:
         raise BadRecord(f"cannot read {path}: {error.strerror or error}") from error
-    return _parsed(text, path)
+    return _parse_record(text, path)
 
 
 def run_scorecard(record: RunRecord) -> Scorecard:
     """The scorecard of a record, computed from its rows."""
-    return _recomputed(record.scorecard, record.results)
+    return _recompute_card(record.scorecard, record.results)
 
 
 def recorded_run(record: RunRecord) -> Run:
@@ -137,24 +137,24 @@ def recorded_run(record: RunRecord) -> Run:
     return _recorded_run(record.metadata, record)
 
 
-def _recorded_run(said: RunMetadata, stored: RunRecord | SweepPointEntry) -> Run:
-    named = {name: getattr(said, name) for name in ("plan_horizon", *SETTINGS)}
+def _recorded_run(metadata: RunMetadata, stored: RunRecord | SweepPointEntry) -> Run:
+    named = {name: getattr(metadata, name) for name in ("plan_horizon", *SETTINGS)}
     return Run(
-        environment_name=said.env,
-        policy_name=said.policy,
-        policy_reads=said.policy_reads,
+        environment_name=metadata.env,
+        policy_name=metadata.policy,
+        policy_reads=metadata.policy_reads,
         policy_settings={name: value for name, value in named.items() if value is not None or name == "execute"},
-        seeds=tuple(said.seeds),
-        horizon=said.horizon,
-        perturb_prob=said.perturb_prob,
-        perturbation=said.perturbation,
-        layout=said.layout,
-        init=said.init,
-        success=said.success,
-        stop=Stop(said.stop),
-        latency_threads=said.latency_threads,
-        versions=said.versions,
-        parts=said.parts,
+        seeds=tuple(metadata.seeds),
+        horizon=metadata.horizon,
+        perturb_prob=metadata.perturb_prob,
+        perturbation=metadata.perturbation,
+        layout=metadata.layout,
+        init=metadata.init,
+        success=metadata.success,
+        stop=Stop(metadata.stop),
+        latency_threads=metadata.latency_threads,
+        versions=metadata.versions,
+        parts=metadata.parts,
         table=episode_table(stored.results),
         coverage=coverage_from(stored.coverage),
     )
@@ -162,12 +162,12 @@ def _recorded_run(said: RunMetadata, stored: RunRecord | SweepPointEntry) -> Run
 
 def recorded_points(record: SweepRecord) -> list[SweepPoint]:
     """The points of a sweep, each with the run it was made from."""
-    said = {name: value for name, value in dict(record.metadata).items() if name in RunMetadata.model_fields}
+    fields = {name: value for name, value in dict(record.metadata).items() if name in RunMetadata.model_fields}
     length = {"horizon": record.metadata.episode_horizon, "episodes": record.metadata.episodes_per_point}
     return [
         SweepPoint(
             dict(point.swept) or {"plan_horizon": point.plan_horizon},
-            _recorded_run(RunMetadata(**{**said, **length, "plan_horizon": point.plan_horizon}), point),
+            _recorded_run(RunMetadata(**{**fields, **length, "plan_horizon": point.plan_horizon}), point),
         )
         for point in record.points
     ]
@@ -178,28 +178,28 @@ def recorded_sweep(record: SweepRecord) -> HorizonSweep:
     return HorizonSweep(
         record.policy_name,
         tuple(point.plan_horizon or 0 for point in record.points),
-        tuple(_recomputed(point.scorecard, point.results) for point in record.points),
+        tuple(_recompute_card(point.scorecard, point.results) for point in record.points),
         record.metadata.epsilon,
         tuple(episode_table(point.results)["success"] for point in record.points),
         tuple(name for name in record.points[0].swept if name != "plan_horizon"),
     )
 
 
-def _recomputed(card: ScorecardEntry, results: list[Any]) -> Scorecard:
+def _recompute_card(card: ScorecardEntry, results: list[Any]) -> Scorecard:
     """The metrics a record holds, computed from its rows; those of a plugin that is not here are as stored."""
     table = episode_table(results)
     estimates = {
-        name: evaluate_metric(name, table) if name.partition("@")[0] in _known() else estimate_from(entry)
+        name: evaluate_metric(name, table) if name.partition("@")[0] in _known_metrics() else estimate_from(entry)
         for name, entry in card.estimates.items()
     }
     return Scorecard(card.policy_name, len(table), estimates)
 
 
-def _known() -> set[str]:
+def _known_metrics() -> set[str]:
     return {name.partition("@")[0] for name in METRICS.parts}
 
 
-def _parsed(text: bytes, path: Path) -> AnyRecord:
+def _parse_record(text: bytes, path: Path) -> AnyRecord:
     try:
         content = from_json(text)
     except ValueError as error:

@@ -7,7 +7,18 @@ from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard, metric_data
 from wmel.catalog import METRICS
 from wmel.contract.cell import label_text
-from wmel.reports.cells import coverage_section, metric_bounds, metric_cell, scorecard_table
+from wmel.reports.cells import (
+    count_words,
+    coverage_section,
+    describe_setting,
+    horizon_note,
+    listed_words,
+    metric_bounds,
+    metric_cell,
+    number,
+    scorecard_table,
+    stamp_words,
+)
 from wmel.reports.document import (
     Document,
     Figure,
@@ -19,7 +30,6 @@ from wmel.reports.document import (
     draw_figure,
 )
 from wmel.reports.json_envelope import RunRecord, SweepPointEntry, SweepRecord
-from wmel.reports.words import count_words, describe_setting, horizon_note, listed_words, number, stamp_words
 
 ANSWERS = {  # metric -> the setting by which it is requested
     "success_rate": "success",

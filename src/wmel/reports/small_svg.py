@@ -32,8 +32,8 @@ class Intervals:
 
 def drawing(rows: Sequence[Mapping[str, Any]], intervals: Intervals | None, curves: Curves | None) -> str:
     """The intervals of a result, or of its rows; else its curves; else which of its rows hold."""
-    drawn = _intervals_svg(_row_intervals(rows) if intervals is None else _named_intervals(intervals))
-    return drawn or ("" if curves is None else curves_svg(curves)) or _truths_svg(rows)
+    drawing = _intervals_svg(_row_intervals(rows) if intervals is None else _named_intervals(intervals))
+    return drawing or ("" if curves is None else curves_svg(curves)) or _truths_svg(rows)
 
 
 def _row_intervals(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float, float]]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from wmel.contract.cell import FLOOR, ORACLE, label_text, label_value, swept_setting
 from wmel.errors import is_number
+from wmel.reports.cells import part_name
 from wmel.reports.envelopes import ComparisonEntry, StudyRecord
-from wmel.reports.words import part_name
 
 KEPT = ("epochs", "updates")  # labels of checkpoints, which names have behind an @
 NOT_SHARED = ("model", "weights", "policy_reads", "planner", "objective", "plan_horizon", "evaluations")
@@ -57,11 +57,11 @@ def axis_places(values: Sequence[Any]) -> list[float | str]:
 def study_curves(record: StudyRecord) -> list[Curve]:
     """One for each label and each set of comparisons, or of models of one comparison, which otherwise agree."""
     compared = [*record.comparisons, *record.uncompared]
-    drawn = [*_of_settings(compared), *_of_models(compared)]
-    return [curve for curve in drawn if len(curve.values) > 1]
+    curves = [*_curves_of_settings(compared), *_curves_of_models(compared)]
+    return [curve for curve in curves if len(curve.values) > 1]
 
 
-def _of_settings(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
+def _curves_of_settings(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
     for label in dict.fromkeys(label for one in comparisons for label in one.labels):
         for group in _agreeing([one for one in comparisons if label in one.labels], label):
             places = axis_places([one.labels[label] for one in group])
@@ -75,7 +75,7 @@ def _of_settings(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
             yield Curve(label, _words(group[-1], label), success, gap)
 
 
-def _of_models(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
+def _curves_of_models(comparisons: Sequence[ComparisonEntry]) -> Iterator[Curve]:
     for one in comparisons:
         for label in dict.fromkeys(label for labels in one.arm_labels.values() for label in labels):
             arms = [arm for arm in one.scorecards if label in one.arm_labels.get(arm, {})]
@@ -101,16 +101,16 @@ def _agreeing(comparisons: list[ComparisonEntry], label: str) -> Iterator[list[C
     """Comparisons that differ in the label alone; one that nothing strikes belongs to every perturbation."""
     groups: dict[tuple[str, str], list[ComparisonEntry]] = {}
     for one in comparisons:
-        groups.setdefault(_fixed(one, label), []).append(one)
+        groups.setdefault(_constant_part(one, label), []).append(one)
     for (rest, struck), group in groups.items():
         if struck or not any(other and rest == same for same, other in groups):
             yield [*(groups.get((rest, ""), []) if struck else []), *group]
 
 
-def _fixed(one: ComparisonEntry, label: str) -> tuple[str, str]:
+def _constant_part(one: ComparisonEntry, label: str) -> tuple[str, str]:
     """All of a setting that does not move with a label, and what strikes; no words where nothing does."""
     if one.parts is None:
-        return _fixed_by_setting(one, label)
+        return _constant_setting(one, label)
     kind, key = swept_setting(label, one.parts, one.sweeps)
     parts = {
         name: {k: v for k, v in part.items() if k != key} if name == kind and isinstance(part, dict) else part
@@ -122,21 +122,22 @@ def _fixed(one: ComparisonEntry, label: str) -> tuple[str, str]:
     return _text(parts), "" if struck is None else _text(struck)
 
 
-def _fixed_by_setting(one: ComparisonEntry, label: str) -> tuple[str, str]:
+def _constant_setting(one: ComparisonEntry, label: str) -> tuple[str, str]:
     """The same of a record of an earlier version, which holds no parts but what they came to."""
     struck = label.startswith("perturbation_")
     moves = {label, label.removeprefix("criterion_"), *(("perturbation", "perturb_prob") if struck else ())}
     moves |= {"max_steps": {"horizon"}, "action_repeat": {"env", "horizon"}}.get(label, set())
-    said = one.setting.model_dump()
-    still = {name: value for name, value in said.items() if name not in (*NOT_SHARED, *NOT_COMPARED, *moves)}
+    setting = one.setting.model_dump()
+    constant = {name: value for name, value in setting.items() if name not in (*NOT_SHARED, *NOT_COMPARED, *moves)}
     parts = [
         {key: value for key, value in part.items() if key != label} if isinstance(part, dict) else part
-        for part in (said["planner"], said["objective"])
+        for part in (setting["planner"], setting["objective"])
     ]
-    untold = not isinstance(said["planner"], dict) and label in KEEPS_EVALUATIONS  # as in records of version 2.0
+    is_2_0 = not isinstance(setting["planner"], dict)  # a record of that version
+    is_implicit = is_2_0 and label in KEEPS_EVALUATIONS
     others = {name: value for name, value in one.labels.items() if name != label}
-    rest = _text([still, parts, said["evaluations"] if untold else None, others])
-    return rest, (said["perturbation"] or "") if struck else ""
+    rest = _text([constant, parts, setting["evaluations"] if is_implicit else None, others])
+    return rest, (setting["perturbation"] or "") if struck else ""
 
 
 def _text(data: Any) -> str:
@@ -178,11 +179,11 @@ def _earlier_base(arm: str, labels: Mapping[str, Any]) -> str:
 
 def _words(one: ComparisonEntry, label: str) -> str:
     """What does not move."""
-    said, others = one.setting, {name: value for name, value in one.labels.items() if name != label}
-    named = [said.env, part_name(said.planner or said.policy), said.perturbation, said.success]
-    named += [] if said.objective is None else [part_name(said.objective)]
+    setting, others = one.setting, {name: value for name, value in one.labels.items() if name != label}
+    named = [setting.env, part_name(setting.planner or setting.policy), setting.perturbation, setting.success]
+    named += [] if setting.objective is None else [part_name(setting.objective)]
     if one.parts is not None:
         kind, _ = swept_setting(label, one.parts, one.sweeps)
         parts = (one.parts[name] for name in ("environment", "planner", "perturbation", "objective"))
-        named = [*(part["name"] for part in parts if part), *([] if kind == "criterion" else [said.success])]
+        named = [*(part["name"] for part in parts if part), *([] if kind == "criterion" else [setting.success])]
     return ", ".join([name for name in named if name] + [f"{key} = {value}" for key, value in others.items()])

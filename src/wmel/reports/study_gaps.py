@@ -6,13 +6,19 @@ from typing import Any
 
 from wmel.contract.cell import FLOOR, label_text
 from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
+from wmel.reports.cells import bounds, listed_words, number, part_data, part_name, setting_facts
 from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
 from wmel.reports.json_envelope import VerdictEntry
-from wmel.reports.old_parts import part_data
-from wmel.reports.reading_answers import defined_estimates, diagnostic_names, reading_answers, reading_intervals
-from wmel.reports.reconciled import LISTED, answer_of_gaps, paper_sentence
 from wmel.reports.small_svg import Intervals
-from wmel.reports.words import bounds, listed_words, number, part_name, setting_facts
+from wmel.reports.study_answers import (
+    LISTED,
+    answer_of_gaps,
+    defined_estimates,
+    diagnostic_names,
+    paper_sentence,
+    reading_answers,
+    reading_intervals,
+)
 from wmel.stats.estimate import Estimate
 
 BARE = ("environment", "planner")  # facts that need no key
@@ -20,7 +26,7 @@ BARE = ("environment", "planner")  # facts that need no key
 
 @dataclass(frozen=True)
 class StudyGap:
-    """One model in one setting; `differs` is what tells the setting from the others of the study."""
+    """One model in one setting; `differs` is what distinguishes the setting from the others of the study."""
 
     comparison: ComparisonEntry
     model: str
@@ -40,12 +46,12 @@ class StudyGap:
 
     @property
     def place(self) -> str:
-        """What tells the setting from the others, or the environment where there is one setting."""
+        """What distinguishes the setting from the others, or the environment where there is one setting."""
         return self.differs or self.comparison.setting.env
 
     @property
     def name(self) -> str:
-        """The model, and what tells its setting from the others."""
+        """The model, and what distinguishes its setting from the others."""
         return f"{self.title} {self.differs}" if self.differs else self.title
 
     @property
@@ -101,7 +107,7 @@ def study_gaps(record: StudyRecord) -> list[StudyGap]:
 
 
 def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]]:
-    """The settings that have no gap, each with what tells it from the other settings of the study."""
+    """The settings that have no gap, each with what distinguishes it from the other settings of the study."""
     settings = [*record.comparisons, *record.uncompared]
     labels = distinct_labels(settings)
     named = [(label or one.setting.env, one) for label, one in zip(labels, settings, strict=True)]
@@ -109,7 +115,7 @@ def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]
 
 
 def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
-    """What tells settings apart, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
+    """What distinguishes settings, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
 
     What was swept is always named; another fact only if those named before it leave two settings alike.
     """
@@ -117,9 +123,9 @@ def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
     swept = {name for one in comparisons for name in one.labels}
     named: list[str] = []
     for name in dict.fromkeys(name for one in facts for name in one):
-        if _distinguished(facts, [*named, name]) > _distinguished(facts, [] if name in swept else named):
+        if _count_distinct(facts, [*named, name]) > _count_distinct(facts, [] if name in swept else named):
             named.append(name)
-    return [" ".join(_worded(name, one[name]) for name in named if one.get(name)) for one in facts]
+    return [" ".join(_label(name, one[name]) for name in named if one.get(name)) for one in facts]
 
 
 def shared_facts(settings: Sequence[ComparisonEntry]) -> dict[str, str]:
@@ -135,8 +141,8 @@ def facts_of(comparison: ComparisonEntry) -> dict[str, str]:
     return setting_facts(setting, episodes, ("model", *comparison.labels))
 
 
-def _distinguished(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
-    """How many settings these facts tell apart."""
+def _count_distinct(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+    """How many settings these facts distinguish."""
     return len({tuple(one.get(name) for name in names) for one in facts})
 
 
@@ -167,7 +173,7 @@ def _settings(part: Mapping[str, Any] | str) -> dict[str, Any]:
     return {name: value for name, value in part_data(part).items() if name != "name"}
 
 
-def _worded(name: str, value: str) -> str:
+def _label(name: str, value: str) -> str:
     return value if name in BARE else f"{name}={value}"
 
 
@@ -181,7 +187,7 @@ def study_answer(record: StudyRecord) -> str:
         answer = answer_of_gaps([gap.judged for gap in gaps], _shared_place(gaps))
         paper = {gap.name: gap.entry.verdict_paper for gap in gaps if gap.entry.verdict_paper is not None}
         return " ".join([answer, paper_sentence(paper)]) if record.paper_first and paper else answer
-    found = [_reached(one) for one in _arms(record)[:1]] + reading_answers(record)
+    found = [_describe_best_arms(one) for one in _arms(record)[:1]] + reading_answers(record)
     return " ".join(found) or answer_of_gaps([])
 
 
@@ -215,7 +221,7 @@ def _arms(record: StudyRecord) -> list[Intervals]:
     return found
 
 
-def _reached(arms: Intervals) -> str:
+def _describe_best_arms(arms: Intervals) -> str:
     """Which arms reached most; their interval where it is the same."""
     best = max(one.value or 0 for one in arms.rows.values())
     highest = {name: one for name, one in arms.rows.items() if one.value == best}

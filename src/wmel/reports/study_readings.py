@@ -8,14 +8,13 @@ from typing import Any
 
 from wmel.contract.cell import ORACLE, Diagnostic, label_text, part_label, swept_setting
 from wmel.errors import is_number
-from wmel.reports.cells import undefined, with_interval
+from wmel.reports.cells import short, undefined, with_interval
 from wmel.reports.document import Table, TableCell, TableColumn
 from wmel.reports.entries import estimate_entry
 from wmel.reports.envelopes import EsnrRecord, ReadingEntry, StudyRecord
 from wmel.reports.esnr_report import difference_table
 from wmel.reports.json_envelope import EstimateEntry
 from wmel.reports.study_curves import Point, axis_places, axis_values
-from wmel.reports.words import short
 from wmel.stats.estimate import Estimate
 
 ESNR = "esnr"
@@ -66,8 +65,8 @@ def differences_tables(readings: Sequence[EsnrRecord]) -> list[Table]:
 
 def reading_curves(record: StudyRecord) -> list[ReadingCurve]:
     """The first number of each diagnostic against every label that moves."""
-    drawn = [curve for name, entries in _by_diagnostic(record.readings).items() for curve in _curves(name, entries)]
-    return [curve for curve in drawn if len(curve.values) > 1]
+    curves = [curve for name, entries in _by_diagnostic(record.readings).items() for curve in _curves(name, entries)]
+    return [curve for curve in curves if len(curve.values) > 1]
 
 
 def _by_diagnostic(readings: Sequence[ReadingEntry]) -> dict[str, list[ReadingEntry]]:
@@ -116,9 +115,9 @@ def _rows(cell: Diagnostic, data: Any) -> Iterator[tuple[str, dict[str, str], di
             words = {name: str(one) for name, one in row.items() if isinstance(one, str | int) and name != "model"}
             yield str(row.get("model", cell.arm)), words, _numbers(_with_interval(row, words))
         return
-    given = data if isinstance(data, Mapping) else {"value": data}
-    words = {name: one for name, one in given.items() if isinstance(one, str) and len(one) <= LONGEST}
-    yield cell.arm, words, _numbers(given)
+    entries = data if isinstance(data, Mapping) else {"value": data}
+    words = {name: one for name, one in entries.items() if isinstance(one, str) and len(one) <= LONGEST}
+    yield cell.arm, words, _numbers(entries)
 
 
 def _with_interval(row: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
@@ -183,12 +182,12 @@ def _curves(name: str, entries: Sequence[ReadingEntry]) -> Iterator[ReadingCurve
         groups: dict[str, list[ReadingEntry]] = {}
         for one in entries:
             if label in one.labels and measure in one.values and one.values[measure].value is not None:
-                groups.setdefault(_fixed(one, label), []).append(one)
+                groups.setdefault(_constant_part(one, label), []).append(one)
         for group in groups.values():
             yield ReadingCurve(label, _where(name, group[0], label), str(measure), _lines(group, label, str(measure)))
 
 
-def _fixed(one: ReadingEntry, label: str) -> str:
+def _constant_part(one: ReadingEntry, label: str) -> str:
     """All that does not move with a label, but for the model."""
     kind, key = swept_setting(label, _parts(one), one.sweeps)
     parts = {

@@ -1,13 +1,16 @@
-"""The record of a study, computed from the rows of its cells."""
+"""The records of gaps: of one comparison of models, and of a study, computed from the rows of its cells."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from wmel.analysis.pooling import StudyComparison, StudyComparisons, StudySetting, UncomparedArms
+from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, StudySetting, UncomparedArms
 from wmel.analysis.scorecard import stored_scorecard
+from wmel.analysis.verdict import Verdict, cpg_verdict
 from wmel.contract.cell import CellResult
-from wmel.errors import BadInput
-from wmel.reports.cpg_record import cpg_entry, trained_arms
-from wmel.reports.entries import coverage_entries, estimate_entry, scorecard_entry
+from wmel.errors import BadInput, BadRecord
+from wmel.reports.any_record import FILES
+from wmel.reports.entries import coverage_entries, coverage_from, estimate_entry, follows, scorecard_entry
 from wmel.reports.envelopes import (
     ClaimsEntry,
     ComparedEntry,
@@ -16,10 +19,159 @@ from wmel.reports.envelopes import (
     ReadingEntry,
     StudyRecord,
 )
-from wmel.reports.json_envelope import CPGRecord, Envelope
-from wmel.reports.records import run_metadata, stamp
+from wmel.reports.json_envelope import (
+    CPGEntry,
+    CPGRecord,
+    Envelope,
+    IntervalEntry,
+    RunRecord,
+    ScorecardEntry,
+    VerdictEntry,
+)
+from wmel.reports.records import read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.schema import Run
+from wmel.stats.estimate import Estimate
 from wmel.stats.paired import holm
+
+FILE = FILES["cpg"]
+EARLY = "the run could stop early, which this does not allow for"
+ADDED = "pairs were added after a verdict, which this does not allow for"
+
+
+def cpg_record(
+    arms: Arms,
+    metrics: Sequence[str] = (),
+    *,
+    models: Mapping[str, str | None] | None = None,
+    paper_first: bool = False,
+) -> CPGRecord:
+    """The record of a comparison; its rows stay in the records of its arms."""
+    runs = arms.by_name
+    return CPGRecord(
+        **stamp(),
+        kind="cpg",
+        environment=arms.oracle.environment_name,
+        metric="counterfactual_planning_gap",
+        setting=run_metadata(arms.oracle, metrics),
+        arms={name: f"{name}.json" for name in runs},
+        scorecards={
+            name: scorecard_entry(stored_scorecard(run.policy_name, run.table, metrics)) for name, run in runs.items()
+        },
+        coverage=dict(coverage_entries(arms.coverage)),
+        max_episodes=arms.cap,
+        cpgs={name: cpg_entry(arms, name) for name in arms.learned},
+        models=dict(models or {}),
+        looked=dict(arms.looked),
+        trained=trained_arms(arms.learned),
+        paper_first=paper_first,
+    )
+
+
+def trained_arms(runs: Mapping[str, Run]) -> list[str]:
+    """The arms whose model has learned weights."""
+    return [name for name, run in runs.items() if run.policy_settings.get("weights") is not None]
+
+
+def cpg_entry(arms: Arms, model: str) -> CPGEntry:
+    """The gap of one model."""
+    result, verdict = arms.gap(model), arms.verdict(model)
+    early, paper, pairs = arms.is_anytime(model), result.agresti_caffo, result.pairs
+    verdicts = {verdict.rule: verdict} if early else {verdict.rule: verdict, "paper": cpg_verdict(result, "paper")}
+    gap = arms.gap_estimate(model)
+    mid_p, loss, back = result.mid_p, result.relative_loss, arms.return_gap(model)
+    correction = arms.correction(model)
+    if early:
+        mid_p, loss, back = (Estimate.undefined(EARLY if arms.cap is not None else ADDED) for _ in range(3))
+    assert gap.low is not None and gap.high is not None and paper.low is not None and paper.high is not None
+    return CPGEntry(
+        oracle_success_rate=result.oracle_success_rate,
+        learned_success_rate=result.learned_success_rate,
+        gap=result.raw_gap,
+        gap_ci_low=gap.low,
+        gap_ci_high=gap.high,
+        gap_method=gap.method,
+        n_episodes_oracle=result.n_episodes_oracle,
+        n_episodes_learned=result.n_episodes_learned,
+        verdict=verdict.label,
+        verdict_paper=None if early else verdicts["paper"].label,
+        verdicts={rule: _verdict_entry(verdict) for rule, verdict in verdicts.items()},
+        agresti_caffo=None if early else IntervalEntry(low=paper.low, high=paper.high),
+        mid_p=estimate_entry(mid_p),
+        oracle_only=None if pairs is None else int(pairs.oracle_only),
+        learned_only=None if pairs is None else int(pairs.learned_only),
+        relative_loss=estimate_entry(loss),
+        failure_split=result.failure_split,
+        return_gap=estimate_entry(back),
+        errors=result.errors,
+        p_value=estimate_entry(arms.p_value(model)),
+        p_value_holm=None if correction is None else correction.p_value,
+        comparisons=None if correction is None else correction.comparisons,
+    )
+
+
+def write_comparison(folder: Path, arms: Arms, record: CPGRecord, *, rewards: bool = False) -> None:
+    """The records of all arms, with the rewards of every step where they are wanted; then the one that names them.
+
+    Records of arms that only the earlier record of the folder names are removed.
+    """
+    before = _arm_files(folder / FILE)
+    metrics, cards = record.setting.metrics, record.scorecards
+    for name, run in arms.by_name.items():
+        arm_record = run_record(run, metrics=metrics, rewards=rewards, card=cards[name])
+        write_record(folder / f"{name}.json", arm_record)
+    write_record(folder / FILE, record)
+    for file in before - set(record.arms.values()):
+        (folder / file).unlink(missing_ok=True)
+
+
+def _arm_files(path: Path) -> set[str]:
+    """The files of the arms that the record of a comparison names; none if there is no such record."""
+    try:
+        record = read_record(path)
+    except BadRecord:
+        return set()
+    return (
+        {file for file in record.arms.values() if Path(file).name == file} if isinstance(record, CPGRecord) else set()
+    )
+
+
+def _verdict_entry(verdict: Verdict) -> VerdictEntry:
+    return VerdictEntry(
+        label=verdict.label,
+        rule=verdict.rule,
+        margins=verdict.margins,
+        interval=estimate_entry(verdict.interval),
+        reason=verdict.reason,
+        n_that_decides=verdict.n_that_decides,
+    )
+
+
+def recorded_arms(path: Path, record: CPGRecord) -> Arms:
+    """The arms of a comparison, from their records beside it; one that does not follow from them is refused."""
+    runs: dict[str, Run] = {}
+    cards: dict[str, ScorecardEntry] = {}
+    for name, file in record.arms.items():
+        if Path(file).name != file:
+            raise BadRecord(f"{path} is not a wmel record: arms.{name}: {file!r} does not lie beside it")
+        arm = read_record(path.parent / file)
+        if not isinstance(arm, RunRecord):
+            raise BadRecord(f"{path.parent / file} is no record of a run, as an arm of {path} must be")
+        cards[name] = arm.scorecard
+        runs[name] = replace(recorded_run(arm), coverage=coverage_from(record.coverage.get(name)))
+    if not {"oracle", "random", *record.cpgs} <= set(runs):
+        raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
+    models = {name: runs[name] for name in record.cpgs}
+    others = {name: coverage_from(one) for name, one in record.coverage.items() if name not in runs}
+    covered = {name: one for name, one in others.items() if one is not None}
+    arms = Arms(
+        runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered, looked=record.looked
+    )
+    recomputed = cpg_record(arms, record.setting.metrics).model_copy(update={"scorecards": cards})
+    for field in ("environment", "setting", "scorecards", "cpgs"):
+        stored, derived = (one.model_dump()[field] for one in (record, recomputed))
+        if not follows(stored, derived):
+            raise BadRecord(f"{path} does not follow from the records of its arms: {field} differs")
+    return arms
 
 
 def study_record(
@@ -37,7 +189,7 @@ def study_record(
     """The record of a study; its rows stay in its store."""
     refused = list(compared.refused)
     entries = [_comparison(one, refused, metrics) for one in compared.comparisons]
-    uncompared = [_uncompared(one, metrics) for one in compared.uncompared]
+    uncompared = [_uncompared_entry(one, metrics) for one in compared.uncompared]
     return StudyRecord(
         **stamp(),
         kind="study",
@@ -123,7 +275,7 @@ def _comparison(compared: StudyComparison, refused: list[str], metrics: Sequence
     return _entry(compared.setting, arms.by_name, gaps, metrics)
 
 
-def _uncompared(one: UncomparedArms, metrics: Sequence[str]) -> ComparisonEntry:
+def _uncompared_entry(one: UncomparedArms, metrics: Sequence[str]) -> ComparisonEntry:
     return _entry(one.setting, one.runs, {}, metrics)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
 from wmel.reports.answers import DIRECTIONS, EQUALITIES
-from wmel.reports.cells import arms_table, coverage_table
+from wmel.reports.cells import arms_table, count_words, coverage_table, join_facts, stamp_words
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
 from wmel.reports.entries import estimate_from
 from wmel.reports.envelopes import ComparisonEntry, EsnrRecord, StudyRecord
@@ -25,7 +25,6 @@ from wmel.reports.study_gaps import (
 )
 from wmel.reports.study_readings import differences_tables, reading_curves, readings_tables
 from wmel.reports.study_tables import further_table, gaps_table, missing_table, rules_table
-from wmel.reports.words import count_words, join_facts, stamp_words
 
 PRINTED, UNFOLDED = 4, 12  # so many sentences are shown in a terminal, and unfolded on a page
 Readings = Sequence[EsnrRecord]  # of ESNR, of several models at the same states

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from wmel.reports.document import Block, Document, ListItem, Points, Section, Table, TableColumn, Text
-from wmel.reports.words import pieces
+from wmel.reports.document import Block, Document, ListItem, Points, Section, Table, TableColumn, Text, pieces
 
 WIDTH_WITHOUT_TERMINAL = 120
 GAP = 2  # characters between columns
@@ -42,9 +41,9 @@ def render_terminal(document: Document, *, is_brief: bool = False, width: int | 
         line for words in (document.answer, *(one.words for one in document.shared)) for line in _prose(words, width)
     ]
     found = [(section, list(_section(section, width))) for section in document.sections]
-    shown = [(section, words) for section, words in found if words]
-    kept = [words for at, (section, words) in enumerate(shown) if at == 0 or section.is_notice or not is_brief]
-    return [*lines, *(line for words in kept for line in words)]
+    rendered = [(section, words) for section, words in found if words]
+    printed = [words for at, (section, words) in enumerate(rendered) if at == 0 or section.is_notice or not is_brief]
+    return [*lines, *(line for words in printed for line in words)]
 
 
 def table(*headings: str) -> RichTable:
@@ -72,15 +71,15 @@ def lines_of(rows: RichTable) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
-def table_lines(shown: Table, width: int | None = None) -> list[str]:
+def table_lines(table: Table, width: int | None = None) -> list[str]:
     """A table without its details, and why something in it is n/a.
 
     Numbers are never folded, and words only at spaces and marks. In a terminal that is too narrow the table goes on
     below, with its names; elsewhere its lines are as wide as they must be.
     """
-    if not shown.rows:
+    if not table.rows:
         return []
-    visible, width = _without_details(shown), width or _width_of_terminal()
+    visible, width = _without_details(table), width or _width_of_terminal()
     texts = [[cell.text if cell.short is None else cell.short for cell in row] for row in visible.rows]
     cells = list(zip(*texts, strict=True))
     least = [_least(column, texts) for column, texts in zip(visible.columns, cells, strict=True)]
@@ -131,11 +130,11 @@ def _widened(least: Sequence[int], widest: Sequence[int], room: int) -> list[int
     return widths
 
 
-def _without_details(shown: Table) -> Table:
-    places = [place for place, column in enumerate(shown.columns) if not column.is_detail]
-    columns = tuple(shown.columns[place] for place in places)
-    rows = tuple(tuple(row[place] for place in places) for row in shown.rows)
-    return Table(shown.caption, columns, rows, min(shown.names, len(columns)))
+def _without_details(table: Table) -> Table:
+    places = [place for place, column in enumerate(table.columns) if not column.is_detail]
+    columns = tuple(table.columns[place] for place in places)
+    rows = tuple(tuple(row[place] for place in places) for row in table.rows)
+    return Table(table.caption, columns, rows, min(table.names, len(columns)))
 
 
 def _laid_out(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], widths: Sequence[int], gap: str) -> str:

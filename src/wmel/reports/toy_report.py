@@ -7,7 +7,7 @@ import numpy as np
 
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, REACHED, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
-from wmel.reports.cells import undefined
+from wmel.reports.cells import bounds, count_words, stamp_words, undefined
 from wmel.reports.document import (
     Document,
     Figure,
@@ -22,7 +22,6 @@ from wmel.reports.document import (
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import EstimatorEntry, PanelEntry, ToyRecord
 from wmel.reports.records import stamp
-from wmel.reports.words import bounds, count_words, stamp_words
 from wmel.stats.estimate import Estimate
 
 

@@ -5,11 +5,10 @@ Each kit returns one finding for each promise of the contract. A failed promise 
 
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding, failures
-from wmel.testing.four_methods_kit import check_four_methods
 from wmel.testing.metric_kit import check_metric
 from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
-from wmel.testing.world_model_kit import check_world_model
+from wmel.testing.world_model_kit import check_four_methods, check_world_model
 
 __all__ = [
     "Finding",

@@ -13,11 +13,10 @@ from wmel.parts import import_object, settings_of
 from wmel.settings import builds_part
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
-from wmel.testing.four_methods_kit import check_four_methods
 from wmel.testing.metric_kit import check_metric
 from wmel.testing.perturbation_kit import check_perturbation
 from wmel.testing.planner_kit import check_planner
-from wmel.testing.world_model_kit import check_world_model
+from wmel.testing.world_model_kit import check_four_methods, check_world_model
 
 METHODS_OF_KIND = {
     "environment": ("reset", "step", "observe", "goals", "quantities"),
@@ -26,13 +25,13 @@ METHODS_OF_KIND = {
 }
 
 
-def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
+def check_part(value: Any, environment: Any) -> tuple[str, list[Finding]]:
     """The kind of a part, given by name or as an object, and the findings of its kit.
 
     Models and perturbations are checked in the given environment.
     """
-    is_name = isinstance(given, str)
-    kind, part = _find_part(given) if is_name else _identify(given, getattr(given, "__name__", f"{given!r:.60}"))
+    is_name = isinstance(value, str)
+    kind, part = _find_part(value) if is_name else _identify(value, getattr(value, "__name__", f"{value!r:.60}"))
     if kind == "environment":
         return kind, check_environment(part)
     if kind == "model":
@@ -41,7 +40,7 @@ def check_part(given: Any, environment: Any) -> tuple[str, list[Finding]]:
     if kind == "planner":
         return kind, check_planner(part)
     if kind == "perturbation":
-        return kind, check_perturbation(part, environment, _with_strength_zero(given) if is_name else None)
+        return kind, check_perturbation(part, environment, _with_strength_zero(value) if is_name else None)
     return kind, check_metric(part)
 
 

@@ -16,7 +16,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
-from wmel.policies.mixture import exploration, mixture_label, uses_model_policy
+from wmel.policies.direct import exploration, mixture_label, uses_model_policy
 from wmel.training.checkpoints import (
     CHECKPOINTS,
     check_same_environment,
@@ -25,9 +25,8 @@ from wmel.training.checkpoints import (
     restore,
     write_checkpoint,
 )
-from wmel.training.data import Dataset, collect, list_transitions
+from wmel.training.data import Dataset, EpisodesFolder, collect, list_transitions
 from wmel.training.fit import FitResult
-from wmel.training.stored_episodes import EpisodesFolder
 
 ALL, STORED = "all", "stored"  # values of `collect`: every transition of the environment; stored episodes
 COLLECTION = {"transitions": 2000, "epsilon": 0.0, "episode_steps": 200}

@@ -11,8 +11,7 @@ from wmel.diagnostics.esnr.result import alignment
 from wmel.diagnostics.states import fresh_observations
 from wmel.errors import BadInput, BadModel
 from wmel.models.callable_model import PairModel
-from wmel.models.latent_mlp import LatentMLP, LatentMLPModel
-from wmel.models.mlp import MLP, MLPModel
+from wmel.models.mlp import MLP, LatentMLP, LatentMLPModel, MLPModel
 from wmel.models.oracle import Oracle
 
 ONE = {"mean": np.zeros((1, 1)), "samples": 32, "population": 8, "elites": 2}

@@ -9,9 +9,8 @@ from torch.nn import functional
 
 from tests.conftest import examples
 from wmel.errors import BadInput
-from wmel.models.compiled.forward import ACTIVATIONS, count_tiles, deduplicate_rows
-from wmel.models.compiled.layers import ROWS_PER_CHUNK, CompiledLayers, Layer, Norm
-from wmel.models.compiled.tile import LOW, TALL
+from wmel.models.compiled.forward import ACTIVATIONS, LOW, TALL, count_tiles, deduplicate_rows
+from wmel.models.compiled.tdmpc2 import ROWS_PER_CHUNK, CompiledLayers, Layer, Norm
 
 BY_TORCH = {
     "identity": lambda numbers: numbers,

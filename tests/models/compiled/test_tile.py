@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from wmel.models.compiled.layers import CompiledLayers, Layer
-from wmel.models.compiled.tile import TILE_COLUMNS, pack_weights
+from wmel.models.compiled.forward import TILE_COLUMNS, pack_weights
+from wmel.models.compiled.tdmpc2 import CompiledLayers, Layer
 
 
 @pytest.mark.parametrize("outputs", [1, 15, 16, 17, 32, 33, 70])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, random_network
-from wmel.models.tdmpc2.compile import CompiledEnsemble, CompiledStack, compile_network
+from wmel.models.compiled.tdmpc2 import CompiledEnsemble, CompiledStack, compile_network
 from wmel.models.tdmpc2.model import WIDEST_COMPILED, TDMPC2Model, TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import NetworkShape, Tasks
 

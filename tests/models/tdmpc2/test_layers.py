@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from tests.models.tdmpc2.by_hand import layer_norm, layers, mish, relu, simplices
-from wmel.models.tdmpc2.layers import Ensemble, NormedLinear, build_stack, simnorm
+from wmel.models.tdmpc2.network import Ensemble, NormedLinear, build_stack, simnorm
 
 ACTIVATIONS = {"mish": (mish, functional.mish), "relu": (relu, functional.relu)}
 

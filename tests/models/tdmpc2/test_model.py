@@ -11,9 +11,8 @@ from wmel.contract.policy import Percept
 from wmel.contract.world_model import HasReward, HasValue
 from wmel.machine import limit_threads
 from wmel.models.imagine import ImaginedCost, rollout
-from wmel.models.tdmpc2.layers import two_hot_mean
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
-from wmel.models.tdmpc2.network import SIZES, Tasks
+from wmel.models.tdmpc2.network import SIZES, Tasks, two_hot_mean
 from wmel.objectives import Upright
 from wmel.parts import implements
 from wmel.testing import check_world_model, failures

@@ -6,8 +6,7 @@ import torch
 
 from tests.models.tdmpc2.by_hand import SMALL, layers, mish, random_network, relu, simplices, under
 from wmel.errors import BadInput
-from wmel.models.tdmpc2.layers import two_hot_mean
-from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
+from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks, two_hot_mean
 
 OBSERVATION, ACTION = 5, 2
 

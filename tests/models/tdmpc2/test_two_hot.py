@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wmel.models.tdmpc2.layers import symexp, symlog, two_hot, two_hot_cross_entropy, two_hot_mean
+from wmel.models.tdmpc2.network import symexp, symlog, two_hot, two_hot_cross_entropy, two_hot_mean
 
 SIZES = [0.0, 1e-8, 1e-3, 0.1, 0.2214, 1.0, math.e - 1, 7.0, 123.4, 5_000.0, 22_000.0]
 NUMBERS = torch.tensor([sign * size for size in SIZES for sign in (1, -1)], dtype=torch.double)

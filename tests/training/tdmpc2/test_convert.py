@@ -10,8 +10,8 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES, TDMPC2, Tasks
 from wmel.training.checkpoints import restore, write_checkpoint
-from wmel.training.tdmpc2.finish import stored_weights
 from wmel.training.tdmpc2.official import convert_checkpoint
+from wmel.training.tdmpc2.resume import stored_weights
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,7 @@ import torch
 
 from tests.models.tdmpc2.by_hand import random_network
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
-from wmel.training.tdmpc2.finish import decoder_error, decoder_pairs, fit_decoder
+from wmel.training.tdmpc2.resume import decoder_error, decoder_pairs, fit_decoder
 
 EPISODES, LENGTH = 3, 6
 

@@ -12,8 +12,8 @@ from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import WEIGHTS, read_card, restore
 from wmel.training.data import TRAINING_SEED_OFFSET
-from wmel.training.tdmpc2.finish import DECODER_EPISODES, build_networks, decoder_pairs, round_to_half
 from wmel.training.tdmpc2.online import TRAINING_STARTS, play_episodes
+from wmel.training.tdmpc2.resume import DECODER_EPISODES, build_networks, decoder_pairs, round_to_half
 from wmel.training.tdmpc2.train import MEASURED_EPISODES
 
 BUFFERS = {"low", "high", "discount"}
@@ -102,7 +102,7 @@ def test_weights_beyond_half_precision_are_refused_rather_than_lost():
 
 
 def test_loading_weights_leaves_the_bounds_of_the_environment_alone():
-    from wmel.training.tdmpc2.finish import build_networks
+    from wmel.training.tdmpc2.resume import build_networks
     from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 
     low, high = np.full(1, -1.0, np.float32), np.full(1, 1.0, np.float32)

@@ -9,8 +9,8 @@ import torch
 from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel.closed_loop.run import episode_seeds
 from wmel.training.data import TRAINING_SEED_OFFSET
-from wmel.training.tdmpc2.finish import DECODER_EPISODES
 from wmel.training.tdmpc2.online import TRAINING_STARTS
+from wmel.training.tdmpc2.resume import DECODER_EPISODES
 from wmel.training.tdmpc2.train import MEASURED_EPISODES, train_tdmpc2
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

@@ -8,10 +8,9 @@ import torch
 
 from tests.training.tdmpc2.short_trainings import CPU, SETTINGS, WORLD, interrupt_training
 from wmel.errors import BadInput
-from wmel.training.tdmpc2.offline import train_tdmpc2_offline
 from wmel.training.tdmpc2.replay import explain_out_of_memory
 from wmel.training.tdmpc2.resume import TrainingState
-from wmel.training.tdmpc2.train import train_tdmpc2
+from wmel.training.tdmpc2.train import train_tdmpc2, train_tdmpc2_offline
 
 PETA = 10**15
 TOO_MUCH = [{"batch": PETA}, {"envs": PETA}, {"updates": 100 * PETA}]

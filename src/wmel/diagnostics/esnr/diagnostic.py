@@ -18,7 +18,7 @@ from wmel.errors import BadInput
 from wmel.models.callable_model import adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import check_settings, refuse_unknown_settings, setting
-from wmel.policies.mixture import PolicyShare, exploration, policy_shares, uses_model_policy
+from wmel.policies.direct import PolicyShare, exploration, policy_shares, uses_model_policy
 from wmel.settings import MAX_COUNT
 
 EPISODE_STEPS = 200

@@ -15,17 +15,10 @@ import numpy as np
 from absl import logging
 
 from wmel.control_suite import NEEDS_GRAPHICS
-from wmel.environments.dmc.acrobot import Acrobot
-from wmel.environments.dmc.ball_in_cup import BallInCup
-from wmel.environments.dmc.cartpole import Cartpole
-from wmel.environments.dmc.cheetah import Cheetah
-from wmel.environments.dmc.finger import FingerSpin, FingerTurn
 from wmel.environments.dmc.formula import Formula, Rows
-from wmel.environments.dmc.hopper import Hopper
-from wmel.environments.dmc.pendulum import Pendulum
-from wmel.environments.dmc.point_mass import PointMass
-from wmel.environments.dmc.reacher import Reacher
-from wmel.environments.dmc.walker import Walker
+from wmel.environments.dmc.locomotion import Cheetah, Hopper, Walker
+from wmel.environments.dmc.poles import Acrobot, Cartpole, Pendulum
+from wmel.environments.dmc.targets import BallInCup, FingerSpin, FingerTurn, PointMass, Reacher
 from wmel.environments.mujoco_batch import MujocoBatch
 from wmel.environments.mujoco_rows import FixedFields, RowLayout, copy_fields, find_constants
 from wmel.errors import MissingExtra

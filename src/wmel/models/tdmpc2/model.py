@@ -12,9 +12,8 @@ from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import requires_package
 from wmel.models.imagine import rollout_by_steps
-from wmel.models.networks import ROW_MULTIPLE, RowChunks, observations_tensor, weights_hash
-from wmel.models.tdmpc2.layers import two_hot_mean
-from wmel.models.tdmpc2.network import TDMPC2
+from wmel.models.mlp import ROW_MULTIPLE, RowChunks, observations_tensor, weights_hash
+from wmel.models.tdmpc2.network import TDMPC2, two_hot_mean
 
 DECODER_WIDTH = 256
 WIDEST_COMPILED = 1024  # width of compiled layers; torch uses several threads for wider ones
@@ -155,7 +154,7 @@ class TDMPC2Model:
     @cached_property
     def _compiled_network(self) -> TDMPC2WithDecoder:
         with requires_package("numba", "tdmpc2 on a CPU requires numba: install wmel[learned]"):
-            from wmel.models.tdmpc2.compile import compile_network
+            from wmel.models.compiled.tdmpc2 import compile_network
         with torch.inference_mode(False):
             return compile_network(self.network)
 

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
-from wmel.models.tdmpc2.layers import two_hot_cross_entropy, two_hot_mean
-from wmel.models.tdmpc2.network import TDMPC2
+from wmel.models.tdmpc2.network import TDMPC2, two_hot_cross_entropy, two_hot_mean
 from wmel.training.tdmpc2.replay import Replay, add_prefix, load_optimiser, optimiser_tensors, select_prefix
 from wmel.training.tdmpc2.trainer import TDMPC2Trainer
 

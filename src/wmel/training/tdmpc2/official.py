@@ -14,8 +14,7 @@ from wmel.contract.environment import Environment
 from wmel.contract.trainer import TrainedModel
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
-from wmel.models.tdmpc2.layers import BINS
-from wmel.models.tdmpc2.network import SIZES, TDMPC2, NetworkShape, Tasks
+from wmel.models.tdmpc2.network import BINS, SIZES, TDMPC2, NetworkShape, Tasks
 from wmel.training.tdmpc2.online import require_action_box
 from wmel.training.tdmpc2.replay import explain_out_of_memory
 from wmel.training.tdmpc2.train import finish_model

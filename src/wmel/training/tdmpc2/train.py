@@ -1,5 +1,7 @@
-"""Online training of TD-MPC2 from start to finish: updates, decoder, evaluation and card."""
+"""Training TD-MPC2 from start to finish: online in an environment, or offline from stored episodes."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,18 +15,22 @@ from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.training.checkpoints import check_action_repeat, describe_environment, use_device
-from wmel.training.data import TRAINING_SEED_OFFSET
-from wmel.training.tdmpc2.finish import (
+from wmel.training.data import TRAINING_SEED_OFFSET, Episodes
+from wmel.training.tdmpc2.learner import Learner, TorchRng, UpdateLoop, divergence_error
+from wmel.training.tdmpc2.online import TRAINING_STARTS, OnlineTraining, play_episodes
+from wmel.training.tdmpc2.replay import Replay, add_prefix, explain_out_of_memory, select_prefix
+from wmel.training.tdmpc2.resume import (
     DECODER_EPISODES,
+    TrainingHooks,
+    TrainingSnapshot,
+    TrainingState,
     build_networks,
     build_tdmpc2_card,
+    complete_training,
     fit_and_measure_decoder,
     restore_networks,
 )
-from wmel.training.tdmpc2.online import TRAINING_STARTS, OnlineTraining, play_episodes
-from wmel.training.tdmpc2.replay import explain_out_of_memory
-from wmel.training.tdmpc2.resume import TrainingHooks, TrainingState, complete_training
-from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer
+from wmel.training.tdmpc2.trainer import ONLINE_SETTINGS, CurvePoint, TDMPC2Trainer, discount_of
 
 MEASURED_EPISODES = 64
 BEST, LAST = "of the round of episodes that returned most", "the last: no round had updates from beginning to end"
@@ -45,10 +51,10 @@ def train_tdmpc2(
     with limit_threads(settings.threads), use_device(device), explain_out_of_memory(settings):
         checkpoint_updates = () if hooks.state is None else hooks.state.checkpoint_updates(settings.updates)
         training = OnlineTraining(environment, settings, device, checkpoint_updates)
-        return complete_training(training, hooks, _run_stored, lambda diverged: _best_model(training, diverged))
+        return complete_training(training, hooks, _run_stored_online, lambda diverged: _best_model(training, diverged))
 
 
-def _run_stored(training: OnlineTraining, state: TrainingState, hooks: TrainingHooks) -> None:
+def _run_stored_online(training: OnlineTraining, state: TrainingState, hooks: TrainingHooks) -> None:
     """Resumes or begins a training, and stores its episodes, snapshots and checkpoints."""
     described = _describe(training.environment)
     request = {**described, **training.settings.learning_settings, "checkpoints": state.checkpoints}
@@ -163,3 +169,137 @@ def check_tdmpc2(environment: Environment, described: dict[str, Any]) -> None:
             f"the checkpoint was trained on {described.get('environment')} with actions of width {width}; those of "
             f"{spec.name} have width {here}"
         )
+
+
+UPDATES_BETWEEN_CHECKS, UPDATES_BETWEEN_REPORTS = 50, 500
+
+
+class OfflineTraining:
+    """Stored episodes and a learner. `run` trains until the number of updates is reached."""
+
+    def __init__(self, episodes: Episodes, settings: TDMPC2Trainer, device: torch.device):
+        if len(episodes.rewards) < 2:
+            raise BadInput(
+                "the stored data have 1 episode; at least 2 are required, to fit the decoder and to measure its error"
+            )
+        self.episodes, self.settings, self.device = episodes, settings, device
+        self.length = episodes.rewards.shape[1]
+        self.rng = TorchRng(settings.seed, device)
+        with self.rng.active():
+            network = self._blank().agent.to(device)
+        self.learner = Learner(network, settings, discount_of(self.length), capturable=device.type == "cuda")
+        arrays = episodes.observations, episodes.actions, episodes.rewards
+        self.updates = UpdateLoop(self.learner, Replay.of(*arrays, settings.horizon, device))
+        self.curve: list[CurvePoint] = []
+        self.last_finite = 0, self._copy_weights()  # updates, and the weights after them
+
+    def run(
+        self,
+        report: Callable[[CurvePoint], None] = lambda point: None,
+        checkpoint_updates: tuple[int, ...] = (),
+        on_checkpoint: Callable[[], None] = lambda: None,
+        advance: Callable[[int], None] = lambda updates: None,
+    ) -> None:
+        """Runs the updates.
+
+        `report` is called every UPDATES_BETWEEN_REPORTS updates and at the end, `on_checkpoint` after each of
+        `checkpoint_updates`, and `advance` with the number of updates just done.
+        """
+        begin, last = time.perf_counter() - (self.curve[-1].seconds if self.curve else 0.0), self.settings.updates
+        while self.updates.done < last:
+            before = self.updates.done
+            next_check = before - before % UPDATES_BETWEEN_CHECKS + UPDATES_BETWEEN_CHECKS
+            after = min(last, next_check, *(one for one in checkpoint_updates if one > before))
+            with self.rng.active():
+                self.updates.run_until(after, at_most=after)
+            advance(after - before)
+            losses = self.learner.named_losses()
+            if self.learner.non_finite_updates.item() > 0:
+                raise divergence_error(after, losses)
+            self.last_finite = after, self._copy_weights()
+            point = CurvePoint(after, self.episodes.rewards.size, time.perf_counter() - begin, None, losses)
+            if after in checkpoint_updates:
+                on_checkpoint()
+            if after % UPDATES_BETWEEN_REPORTS == 0 or after == last:
+                self.curve.append(point)
+                report(point)
+
+    def build_model(self, diverged: str | None = None) -> TrainedModel:
+        """A model with the last finite weights and a decoder fitted to stored episodes, and its card."""
+        updates, weights = self.last_finite
+        networks = restore_networks(self._blank, weights, self.settings, self.device)
+        order = np.random.default_rng(self.settings.seed).permutation(len(self.episodes.rewards))
+        observations, actions = self.episodes.observations, self.episodes.unscaled_actions
+        half = min(DECODER_EPISODES, len(order) // 2)
+        pairs = [(observations[part], actions[part]) for part in (order[:half], order[half : 2 * half])]
+        errors = fit_and_measure_decoder(networks, pairs[0], pairs[1], self.settings)
+        card = build_tdmpc2_card(
+            self.episodes.described,
+            self.settings,
+            self.device,
+            data={
+                "transitions": self.episodes.rewards.size,
+                "episodes": len(self.episodes.rewards),
+                "sha256": self.episodes.sha256,
+            },
+            errors=errors,
+            kept={"weights": f"of update {updates}", "return": None},
+            returns=None,
+            updates=updates,
+            steps=self.length,
+            curve=self.curve,
+            diverged=diverged,
+            without=ONLINE_SETTINGS,
+        )
+        return TrainedModel(TDMPC2Model(networks.requires_grad_(False).eval()), card)
+
+    def snapshot(self, request: dict[str, Any]) -> TrainingSnapshot:
+        """The current state of the training."""
+        tensors = {**add_prefix("learner", self.learner.tensors()), **add_prefix("draws", self.rng.tensors())}
+        return TrainingSnapshot(request, tensors, self.updates.done, 0, 0, None, self.curve)
+
+    def restore(self, snapshot: TrainingSnapshot) -> None:
+        """Restores the state from a snapshot."""
+        self.learner.load(select_prefix("learner", snapshot.tensors))
+        self.rng.load(select_prefix("draws", snapshot.tensors))
+        self.updates.done, self.curve = snapshot.updates, list(snapshot.curve)
+        self.last_finite = snapshot.updates, self._copy_weights()
+
+    def _copy_weights(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self.learner.network.state_dict().items()}
+
+    def _blank(self) -> TDMPC2WithDecoder:
+        low, high = self.episodes.bounds
+        return build_networks(self.episodes.observations.shape[-1], low, high, self.length, self.settings)
+
+
+def train_tdmpc2_offline(
+    episodes: Episodes,
+    settings: TDMPC2Trainer,
+    device: torch.device,
+    hooks: TrainingHooks | None = None,
+) -> TrainedModel:
+    """Trains from stored episodes. With `hooks.state`, an unfinished training is resumed.
+
+    Raises DivergenceError for a loss that is not finite. The error contains the model of the last finite weights.
+    """
+    hooks = hooks or TrainingHooks()
+    with limit_threads(settings.threads), use_device(device), explain_out_of_memory(settings, online=False):
+        training = OfflineTraining(episodes, settings, device)
+        return complete_training(training, hooks, _run_stored_offline, training.build_model)
+
+
+def _run_stored_offline(training: OfflineTraining, state: TrainingState, hooks: TrainingHooks) -> None:
+    """Resumes or begins a training, and stores its snapshots and checkpoints."""
+    request: dict[str, Any] = {"data": training.episodes.sha256, **training.settings.learning_settings}
+    request["checkpoints"] = state.checkpoints
+    state.resume(request, training.restore)
+
+    def report(point: CurvePoint) -> None:
+        state.save_if_due(lambda: training.snapshot(request))
+        hooks.report(point)
+
+    def save_checkpoint() -> None:
+        state.save_checkpoint(training.updates.done, training.build_model())
+
+    training.run(report, state.checkpoint_updates(training.settings.updates), save_checkpoint, hooks.advance)
