@@ -13,14 +13,18 @@ from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
 from wmel.stats.power import MAX_SEARCHED, Design, episodes_for_half_width, required_episodes
 
+Rate = Annotated[
+    float,
+    o.Option("Expected success rate: --oracle with the true dynamics, --learned with the learned model.", "number"),
+]
 POINTS, MOST = 20, 400  # of the curve of power, and the most episodes per arm on it
 
 
 @verb
 def power(
     *,
-    oracle: Annotated[float, o.Option("Success rate that you expect with the true dynamics.", "number")],
-    learned: Annotated[float, o.Option("Success rate that you expect with the learned model.", "number")],
+    oracle: Rate,
+    learned: Rate,
     paired: Annotated[bool, o.Option("Both arms run the same seeds.", "flag")] = False,
     phi: Annotated[float, o.Option("Correlation of the two outcomes of a pair.", "number")] = 0.0,
     equivalence: Annotated[
