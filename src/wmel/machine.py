@@ -56,11 +56,10 @@ def _libraries(imported: int) -> ThreadpoolController:
 
 def versions_in_use() -> dict[str, str]:
     """Versions of Python and of each imported package that can change a result."""
-    loaded = {module: _version(package) for module, package in PACKAGES.items() if module in sys.modules}
+    loaded = {
+        name: _installed_version(package) or "source" for name, package in PACKAGES.items() if name in sys.modules
+    }
     return {"python": platform.python_version(), **loaded}
-
-
-_version = cache(version)  # every call of `version` reads the package's files
 
 
 def requirements() -> list[dict[str, Any]]:
@@ -100,6 +99,7 @@ def _parse_requirement(requirement: str) -> tuple[str, str, str]:
     return extra[1] if extra else "core", package[0], demand[package.end() :].strip() or "any"
 
 
+@cache  # every call of `version` reads the package's files
 def _installed_version(package: str) -> str | None:
     try:
         return version(package)

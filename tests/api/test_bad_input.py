@@ -98,6 +98,7 @@ BAD = {  # what -> call, the offending word
         lambda: wmel.study({"name": "x", "environments": [{"name": "maze_toy", "given": True}]}), "'given'"
     ),
     "a live policy by name": (lambda: wmel.run(policy={"name": "cem", "given": True}), "'given'"),
+    "a trainer that is not spelled right": (lambda: wmel.run(policy="cem", model="mlpp"), "did you mean 'mlp'?"),
     "a metric that is a number": (lambda: wmel.run(metrics=[3]), "3"),
     "metrics that are a number": (lambda: wmel.run(metrics=3), "3"),
     "a trainer that is a number": (lambda: wmel.train(3, "maze_toy", output="x"), "3"),
@@ -135,6 +136,13 @@ def test_bad_input_is_refused_with_what_is_wrong(call, offending, tmp_path, monk
         call()
     assert isinstance(refused.value, BadInput) and offending in str(refused.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("settings", [{"planner": {"elites": 3}}, ["planner.=3"]])
+def test_a_kind_that_is_spelled_right_is_not_suggested(settings):
+    with pytest.raises(BadInput, match="is written as") as refused:
+        wmel.run(policy="cem", settings=settings)
+    assert "did you mean" not in str(refused.value)
 
 
 def no_policy(environment):

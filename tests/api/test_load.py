@@ -352,3 +352,17 @@ def test_what_is_no_result_is_refused_by_name(tmp_path):
     for place in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(BadRecord, match=str(place)):
             wmel.load(place)
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_episodes_that_are_missing_are_reported_with_a_run_or_sweep(verb, tmp_path):
+    """A block has 50 episodes: without the second of one cell, 10 of its 60 are missing."""
+    small = {"candidates": 2, "iterations": 1, "episodes": 60, "horizon": 1, "quiet": True}
+    swept = {"plan_horizons": [1, 2]} if verb == "sweep" else {"plan_horizon": 1}
+    done = getattr(wmel, verb)("maze_toy", "cem", output=tmp_path, **small, **swept)
+    assert not done.failures and not wmel.load(tmp_path).failures
+    cell = next((tmp_path / "cells").iterdir())
+    for file in cell.glob("000050-10.*"):
+        file.unlink()
+    for found in (wmel.load(tmp_path), wmel.report(tmp_path, quiet=True)):
+        assert len(found.failures) == 1 and "10 of 60 episodes" in found.failures[0]

@@ -109,23 +109,27 @@ def test_the_same_part_given_twice_is_one(tmp_path):
             run_study(tmp_path, planners=planners)
 
 
-def test_a_setting_of_the_policy_of_a_live_model_is_swept():
-    how = {"model": {"own": Planned()}, "episodes": 1, "horizon": 2, "quiet": True}
-    result = wmel.sweep("maze_toy", "native", sweep={"policy.iterations": [1, 2]}, **how)
+def test_a_setting_of_the_policy_of_a_live_model_is_swept(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("dm_control")
+    from tests.models.tdmpc2.untrained import untrained_checkpoint
+    from wmel.training.checkpoints import restore
+
+    cartpole = wmel.environment("dmc:cartpole-swingup")
+    model = restore(untrained_checkpoint(tmp_path / "model", cartpole), cartpole)
+    sweep = {"policy.iterations": [1, 2]}
+    small = {"candidates": 32, "elites": 2, "plan_horizon": 1, "criterion": "reward>=0.6"}
+    how = {"model": {"own": model}, "episodes": 1, "horizon": 2, "quiet": True, **small}
+    result = wmel.sweep(cartpole, "native", sweep=sweep, **how)
     assert [row["iterations"] for row in result.rows] == [1, 2]
 
 
-class Planned:
-    """A model with the four methods."""
-
-    def encode(self, observation):
-        return observation
-
-    def rollout(self, latent, actions):
-        return [latent] * (len(actions) + 1)
-
-    def score(self, latent, goal):
-        return 0.0
-
-    def plan(self, observation, goal, horizon):
-        return [0] * horizon
+@pytest.mark.parametrize("is_live_first", [True, False])
+@pytest.mark.parametrize("other", ["maze_toy", {"name": "maze_toy"}, wmel.environment("maze_toy")])
+def test_a_live_environment_and_one_of_the_catalogue_have_labels_of_their_own(tmp_path, other, is_live_first):
+    """The room is won in three steps, the maze in no fewer than 14."""
+    live = Room(4)
+    object.__setattr__(live, "spec", replace(live.spec, name="maze_toy"))
+    environments = [live, other] if is_live_first else [other, live]
+    result = run_study(tmp_path, environments=environments, policies=[Marches(RIGHT)])
+    assert set(result.episodes[["environment", "success"]].rows()) == {("maze_toy-2", True), ("maze_toy", False)}

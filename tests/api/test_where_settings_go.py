@@ -132,11 +132,35 @@ def test_a_sweep_of_metrics_alone_is_one_point(tmp_path, policy, horizon):
     assert len(found.plot().data) == 1
 
 
-def test_a_model_that_plans_by_itself_is_swept_by_the_length_of_its_plans(tmp_path):
+def test_a_model_that_plans_by_itself_is_swept_by_the_length_of_its_plans(tmp_path, checkpoint):
     """Its arm has no planner, so a point has the length among its swept settings alone."""
-    model = "tests.policies.own_models:Four"
-    swept = wmel.sweep(
-        "maze_toy", "native", model=model, sweep={"policy.plan_horizon": [2, 3]}, output=tmp_path / "s", **TINY
-    )
-    assert swept.table["plan_horizon"].to_list() == [2, 3]
+    small = {"candidates": 32, "elites": 2, "iterations": 1}
+    sweep = {"policy.plan_horizon": [1, 2]}
+    how = {"model": checkpoint, "sweep": sweep, "output": tmp_path / "s", **small, **TINY}
+    swept = wmel.sweep("dmc:cartpole-swingup", "native", **how)
+    assert swept.table["plan_horizon"].to_list() == [1, 2]
     assert wmel.load(tmp_path / "s").answer == swept.answer
+
+
+@pytest.mark.parametrize("setting", ["plan_horizon", "iterations", "temperature"])
+def test_a_setting_of_native_is_refused_where_the_plan_of_an_object_takes_none(setting):
+    how = {"policy": "native", "model": "tests.policies.own_models:Four", **TINY}
+    for call in (
+        lambda: wmel.run("maze_toy", settings={f"policy.{setting}": 2}, **how),
+        lambda: wmel.sweep("maze_toy", sweep={f"policy.{setting}": [2, 4]}, **how),
+    ):
+        with pytest.raises(BadInput, match=f"leave out {setting}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("entry", "beside", "values"),
+    [
+        ({"probability": 0.4}, {"perturb_prob": 0.5}, "0.5 and 0.4"),
+        ({"step": 1}, {"perturb_step": 2}, "2 and 1"),
+        ({}, {"perturb_prob": 0.5, "settings": {"perturbation.probability": 0.4}}, "0.5 and 0.4"),
+    ],
+)
+def test_when_a_perturbation_strikes_is_given_once(entry, beside, values):
+    with pytest.raises(BadInput, match=f"given twice: {values}"):
+        wmel.run("maze_toy", "random", perturbation={"name": "drop-next", **entry}, **beside, **TINY)

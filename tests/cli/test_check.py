@@ -23,6 +23,7 @@ def test_a_part_in_the_current_folder_is_found(wmel_command, tmp_path):
     ("name", "words"),
     [
         ("nothing", "no part named 'nothing'"),
+        ("cemm", "did you mean 'cem'?"),
         ("no_such_module:x", "cannot import 'no_such_module:x'"),
         ("wmel.catalog:nothing", "module 'wmel.catalog' has no 'nothing'"),
         ("wmel.closed_loop.run:THREADS", "is none of environment"),

@@ -141,3 +141,15 @@ def test_a_problem_says_how_to_put_it_right():
     for sentence in testing.failures(testing.check_planner(broken_parts.OptimisticPlanner())):
         assert ";" in sentence or ":" in sentence
         assert len(sentence.split()) > 8
+
+
+def test_a_problem_names_the_line_that_raised_an_error():
+    class Unfinished:
+        plan_horizon, evaluations, warm_start = 3, 4, False
+
+        def plan(self, problem, previous):
+            raise KeyError("unfinished")
+
+    line = Unfinished.plan.__code__.co_firstlineno + 1
+    for sentence in testing.failures(testing.check_planner(Unfinished())):
+        assert f"({__file__}, line {line}, in plan)" in sentence

@@ -22,7 +22,7 @@ from wmel.api.objects import (
 )
 from wmel.api.verbs import given_twice, setting_pairs
 from wmel.catalog import PresetUse, name_and_settings, preset_settings, settings_by_preset
-from wmel.errors import BadInput, suggest_name
+from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
@@ -53,6 +53,7 @@ class Given:
     settings: dict[str, dict[str, Any]]
     preset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     objects: dict[tuple[str, str], Any] = field(default_factory=dict)
+    reserved: set[tuple[str, str]] = field(default_factory=set)  # kinds and names that no live object gets
     used: set[str] = field(default_factory=set)  # kinds whose settings found their part
     by_preset: dict[str, set[str]] = field(default_factory=dict)  # kind -> settings that only the preset gives
     judges_gaps: bool = False  # whether the verdict rule of the preset counts
@@ -69,7 +70,7 @@ class Given:
             if not dot or kind not in KINDS or not name:
                 raise BadInput(
                     f"a setting is written as KIND.NAME, such as planner.elites; got {key!r};"
-                    f"{suggest_name(kind, KINDS, 'kinds:')}"
+                    f"{suggest_name('' if kind in KINDS else kind, KINDS, 'kinds:')}"
                 )
             found[kind][name] = value
         for kind, values in own.items():
@@ -164,6 +165,8 @@ class Given:
         """The name that a live part is found by; it ends in a number if another part of its kind has its name."""
         for number in count(1):
             numbered = name if number == 1 else f"{name}-{number}"
+            if (kind, numbered) in self.reserved:
+                continue
             other = self.objects.setdefault((kind, numbered), part)
             if other is part or (identity is not None and identity == identity_of(other)):
                 return numbered
@@ -203,6 +206,11 @@ class Given:
         if isinstance(given, str) and catalog.TRAINERS.has(given) and not catalog.MODELS.has(given):
             return {"name": name or given, "trainer": given, **self._recipe_settings(given)}
         if isinstance(given, str):
+            if ":" not in given and not catalog.MODELS.has(given):
+                known = [*catalog.MODELS.parts, *catalog.TRAINERS.parts]
+                raise UnknownPart(
+                    f"no checkpoint folder, model or trainer named '{given}';{suggest_name(given, known)}"
+                )
             return {"name": name or given.rpartition(":")[2], "object": given}
         if is_trainer(given):
             recipe = recipe_of(given)
@@ -280,8 +288,8 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
     else:
         part = given.part("perturbation", data)
     own |= {} if step is None else {"step": step}
-    for key in own.keys() & beside.keys():
-        raise BadInput(given_twice("perturbation", part["name"], key, own[key], beside[key]))
+    for key in own.keys() & part.keys():
+        raise BadInput(given_twice("perturbation", part["name"], key, own[key], part[key]))
     return {**part, **own}
 
 

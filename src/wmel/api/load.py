@@ -87,7 +87,20 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
         raise BadRecord(f"the store was written by {verb!r}, which this version of wmel does not have")
     if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
         raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
-    return _import_function(STORED[verb])(loaded, store)
+    result = _import_function(STORED[verb])(loaded, store)
+    if verb in ("run", "sweep"):  # the reports of the others list incomplete cells
+        result.failures = [*result.failures, *_incomplete_cells(loaded)]
+    return result
+
+
+def _incomplete_cells(loaded: LoadedStudy) -> list[str]:
+    """A line for each cell with fewer episodes than were requested."""
+    return [
+        f"{one.cell.name}: {one.missing} of {one.cell.episodes} episodes are missing: "
+        f"{one.failure or 'they have not been run'}"
+        for one in loaded.results
+        if one.missing
+    ]
 
 
 def recorded_result(record: AnyRecord, folder: Path) -> Result:
@@ -193,8 +206,9 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
     else:
         result.write(into)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
+    others = [one for one in result.failures if not any(wrong in one for wrong in loaded.damaged)]
     files = _write_pages(result, into, "report")
-    return replace(result, files=files, failures=damaged, folder=into, lines=lambda: _first_lines(result))
+    return replace(result, files=files, failures=[*damaged, *others], folder=into, lines=lambda: _first_lines(result))
 
 
 def _judged_result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion) -> Result:

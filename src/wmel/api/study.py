@@ -9,7 +9,7 @@ from wmel.analysis.pooling import study_comparisons
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
 from wmel.api.given import KINDS, Given
-from wmel.api.objects import metric_entry, with_recipe
+from wmel.api.objects import describe_environment, metric_entry, with_recipe
 from wmel.api.sweep import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
@@ -129,6 +129,7 @@ def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
         if kind == "model" and isinstance(listed, Mapping):
             entries[name] = [given.model_entry(own, one) for own, one in listed.items()]
         elif isinstance(listed, list | tuple):
+            given.reserved |= {(kind, named) for one in listed if (named := _catalogue_name(kind, one)) is not None}
             entries[name] = [_study_entry(given, kind, one, data.get("preset")) for one in listed]
     if isinstance(data.get("metrics"), list | tuple):
         entries["metrics"] = [metric_entry(one) for one in data["metrics"]]
@@ -138,6 +139,16 @@ def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
         return study_of(parse_study(entries, objects=given.objects), given.objects)
     del entries["executor"]
     return replace(study_of(parse_study(entries, objects=given.objects), given.objects), executor=executor)
+
+
+def _catalogue_name(kind: str, one: Any) -> str | None:
+    """The name of an entry that the catalogue builds; None for a live part that it cannot build."""
+    if isinstance(one, str):
+        return one
+    is_environment = kind == "environment" and not isinstance(one, Mapping) and hasattr(one, "spec")
+    data = describe_environment(one) if is_environment else one
+    named = data.get("name") if isinstance(data, Mapping) else None
+    return named if isinstance(named, str) else None
 
 
 def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:

@@ -23,7 +23,7 @@ from wmel.api.run import arm_data
 from wmel.api.verbs import setting_pairs, verb
 from wmel.catalog import POLICIES
 from wmel.contract.cell import Cell, CellResult, label_columns
-from wmel.errors import BadInput, suggest_name
+from wmel.errors import BadInput, BadRecord, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.spec import find_sweeps, format_value
@@ -34,7 +34,7 @@ from wmel.reports.json_envelope import SweepRecord
 from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
 from wmel.reports.run_report import sweep_answer, sweep_document
 from wmel.results import Result
-from wmel.schema import SweepPoint, concatenate_tables, pool_runs
+from wmel.schema import Run, SweepPoint, concatenate_tables, pool_runs
 from wmel.values import parse_value
 
 LISTS = {  # kind -> the list of a study that holds parts of it
@@ -293,13 +293,31 @@ def _summary(card: Scorecard) -> dict[str, Any]:
 
 
 def sweep_points(results: Sequence[CellResult], names: Mapping[str, str]) -> list[SweepPoint]:
-    """The points of a sweep, seeds pooled, in rising order of what is swept; `names` are the names of its labels."""
-    groups: dict[tuple[Any, ...], list[Any]] = {}
+    """The points of a sweep, seeds pooled, in rising order of what is swept; `names` are the names of its labels.
+
+    Points are compared on the same episodes: of a seed, all have as many as the point with the fewest.
+    """
+    groups: dict[tuple[Any, ...], dict[int, Run]] = {}
     for one in results:
         if one.run is not None:
-            groups.setdefault(tuple(one.cell.labels[label] for label in names), []).append(one.run)
-    points = [SweepPoint(dict(zip(names.values(), at, strict=True)), pool_runs(runs)) for at, runs in groups.items()]
+            groups.setdefault(tuple(one.cell.labels[label] for label in names), {})[one.cell.seed] = one.run
+    seeds = list(dict.fromkeys(seed for runs in groups.values() for seed in runs))
+    counts = {seed: min(len(runs[seed].table) if seed in runs else 0 for runs in groups.values()) for seed in seeds}
+    if not any(counts.values()):
+        raise BadRecord("no two points of this sweep have an episode in common yet: run the same command again")
+    points = [
+        SweepPoint(
+            dict(zip(names.values(), at, strict=True)),
+            pool_runs([_first_episodes(runs[seed], count) for seed, count in counts.items() if count]),
+        )
+        for at, runs in groups.items()
+    ]
     return sorted(points, key=lambda point: [_rank(at) for at in point.swept.values()])
+
+
+def _first_episodes(run: Run, count: int) -> Run:
+    """A run without the episodes after the first `count`."""
+    return run if len(run.table) == count else replace(run, table=run.table.first(count))
 
 
 def _rank(value: Any) -> tuple[int, Any]:

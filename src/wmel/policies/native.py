@@ -17,7 +17,7 @@ from wmel.contract.world_model import HasPolicy
 from wmel.errors import BadDecision, BadInput, BadModel
 from wmel.models.callable_model import adapt_model
 from wmel.models.imagine import reduce_costs
-from wmel.parts import Meaning, implements
+from wmel.parts import Meaning, implements, settings_of
 from wmel.policies.latent_mppi import LatentMPPI, latent_mppi
 from wmel.policies.model_predictive import build_decision, check_execute, make_plan
 from wmel.randomness import Streams
@@ -160,30 +160,33 @@ def native(
     elites: Annotated[int, Meaning("best sequences it refits to (tdmpc2)", at_least=1)] = 64,
     temperature: Annotated[float, Meaning("how much more better elites count (tdmpc2)", at_least=0)] = 0.5,
 ) -> Native | LatentMPPI:
-    """The policy of an object with the four methods, or the planner of a model with a policy."""
+    """The policy of an object with the four methods, without settings; or MPPI of a model with a policy."""
     if model is None:
         raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
+    settings: dict[str, Any] = {
+        "plan_horizon": plan_horizon,
+        "iterations": iterations,
+        "candidates": candidates,
+        "from_policy": from_policy,
+        "elites": elites,
+        "temperature": temperature,
+    }
     if implements(model, HasPolicy):
         if not 0 <= from_policy < candidates or elites > candidates:
             raise BadInput(
                 f"{candidates} candidates are too few for {elites} elites and {from_policy} sequences of the policy"
             )
-        return latent_mppi(
-            environment,
-            model,
-            plan_horizon=plan_horizon,
-            iterations=iterations,
-            candidates=candidates,
-            from_policy=from_policy,
-            elites=elites,
-            temperature=temperature,
-        )
+        return latent_mppi(environment, model, **settings)
     interface, adapted = adapt_model(model)
     if interface != "four methods":
         raise BadInput(
             "native needs an object with the four methods encode, rollout, score and plan, or a model with a policy of "
             "its own, such as a tdmpc2"
         )
+    unused = [name for name, one in settings_of(native).items() if settings[name] != one.default]
+    if unused:
+        words = ", ".join(unused)
+        raise BadInput(f"the method `plan` of {type(adapted).__name__} takes no settings of native: leave out {words}")
     return Native(environment.spec.actions, adapted)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wmel.errors import describe_error
+from wmel.errors import describe_error, locate_error
 
 TOLERANCE = 1e-6  # rows can differ by this much between batch sizes; exact equality is noted
 
@@ -48,7 +48,8 @@ def _check_promise(part: Any, promise: Callable[[Any], Finding | str]) -> Findin
     try:
         outcome = promise(part)
     except Exception as error:
-        return Finding(name, f"it raised {describe_error(error)}; calls within the contract must not raise")
+        place = locate_error(error)
+        return Finding(name, f"it raised {describe_error(error)}{place}; calls within the contract must not raise")
     if isinstance(outcome, Finding):
         return Finding(name, outcome.problem, outcome.note)
     return Finding(name, outcome)

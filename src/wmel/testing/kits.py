@@ -5,7 +5,7 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric
-from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error
+from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error, suggest_name
 from wmel.kinds import count_required_parameters, kind_of, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
@@ -74,7 +74,9 @@ def _find_part(name: str) -> tuple[str, Any]:
         return "metric", metric(name)
     if name.startswith("composite:") or any(name.startswith(known) for known in catalog.PERTURBATIONS.parts):
         return "perturbation", catalog.perturbation(name)
-    raise UnknownPart(f"no part named '{name}' that a kit can check; see `wmel list`, or give package.module:object")
+    kinds = (catalog.ENVIRONMENTS, catalog.MODELS, catalog.PLANNERS, catalog.METRICS, catalog.PERTURBATIONS)
+    known = [one for kind in kinds for one in kind.parts]
+    raise UnknownPart(f"no part named '{name}' that a kit can check, nor a module;{suggest_name(name, known)}")
 
 
 def _identify(thing: Any, name: str) -> tuple[str, Any]:
