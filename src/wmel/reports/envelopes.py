@@ -217,7 +217,7 @@ class EsnrEntry(Entry):
 
 
 class EsnrDifferenceEntry(Entry):
-    """The ESNR of one model less that of another, at the same states and noise."""
+    """The ESNR of one model minus that of another, at the same states and noise."""
 
     model: str
     other: str
