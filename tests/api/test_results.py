@@ -60,6 +60,15 @@ def test_a_notebook_has_numbers_at_the_right_words_at_the_left_and_a_line_at_no_
     assert "dasharray" not in alone  # 0 lies outside
 
 
+@pytest.mark.parametrize(("last", "middle"), [(1e4, 1e2), (3.0, 2.0)])  # of a logarithmic axis, and of a linear one
+def test_positive_numbers_that_are_far_apart_are_drawn_on_a_logarithmic_axis(last, middle):
+    rows = [{"model": "a", "esnr": esnr, "low": None, "high": None} for esnr in (1.0, last, middle)]
+    page = Result("The answer.", rows)._repr_html_()
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', page)]
+    assert places[2] == pytest.approx((places[0] + places[1]) / 2)
+    assert (">log<" in page) == (last > 100)
+
+
 @pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])
 def test_a_result_becomes_tables_and_files(verb, results, tmp_path):
     result = results[verb]
