@@ -115,6 +115,15 @@ def test_what_is_cited_stands_in_the_list_of_sources():
     assert len(titles) >= 5 and [title for title in titles if title not in plain] == []
 
 
+def test_every_method_of_the_statistics_has_its_source():
+    """A name and a year, as docstrings cite them, stand on one line of the list of sources."""
+    code = " ".join(path.read_text() for path in (ROOT / "src" / "wmel" / "stats").glob("*.py"))
+    cited = set(re.findall(r"([A-Z]\w+)(?: and [A-Z]\w+| et al\.)? \(?(\d{4})\b", " ".join(code.split())))
+    lines = (ROOT / "docs" / "sources.md").read_text().splitlines()
+    missing = [f"{name} {year}" for name, year in cited if not any(name in line and year in line for line in lines)]
+    assert len(cited) >= 8 and missing == []
+
+
 def test_a_source_is_called_by_its_name():
     """The CPG paper, the ESNR paper, the wmel 0.18 repository: never `the documents`."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
