@@ -13,6 +13,9 @@ from wmel.stats.estimate import Estimate
 from wmel.stats.means import cluster_bootstrap
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
+OVERCORRECTED = (
+    "the correction of the bias exceeds the ratio, because few samples hold most of the noise: use the pooled ratio"
+)
 MIN_FOR_JACKKNIFE = 64  # samples
 AGREEMENT = 0.95  # cosine between the directions by two step sizes, below which the true gradient is not resolved
 
@@ -58,6 +61,8 @@ class Esnr:
             return Estimate.undefined(reason)
         known = np.isfinite(self.per_observation)
         estimate = cluster_bootstrap(self.per_observation[known], known[known], self.episodes[known], scale="log")
+        if estimate.high is not None and estimate.high < 0:
+            return Estimate.undefined(OVERCORRECTED, estimate.n)
         return replace(estimate, method=f"{estimate.method}; bias: {self.correction}")
 
     @cached_property
