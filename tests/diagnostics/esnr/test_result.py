@@ -224,7 +224,7 @@ def test_per_rollout_the_estimate_and_both_ends_are_shared_out_over_the_populati
 
 
 def test_a_ratio_below_zero_is_refused_where_a_few_samples_hold_all_the_noise():
-    """Two of 64 gradients do. Without one of them the ratio doubles: the jackknife subtracts 63 times the mean increase,
+    """Two of 64 gradients do. Without one of them the ratio doubles: the jackknife subtracts 63 times the mean rise,
     which is all of the ratio, and a little more."""
     samples = np.ones((12, 64, 1)) + np.linspace(0, 1e-6, 64)[None, :, None]
     samples[:, 0], samples[:, 1] = 1.5, 0.5
