@@ -11,9 +11,21 @@ from false_claims import BRANCHES, FARTHER, SHARES
 from interval_coverage import DISCORDANT, MOST_EXACT, NAMES
 from interval_coverage import SIZES as INTERVAL_SIZES
 from repeated_claims import CAP, MOST_ADDED, PHIS, RATES, STUDIES, WORSE_BY
-from sampled_coverage import CLUSTERS, COUNTS, ORACLE, RUNS, SKEWED, SOLVED, TIMED, TRAININGS, standard_error
+from sampled_coverage import (
+    CLUSTERS,
+    COUNTS,
+    MIDDLE_COUNTS,
+    ORACLE,
+    PAIRS,
+    RUNS,
+    SKEWED,
+    SOLVED,
+    TIMED,
+    TRAININGS,
+    standard_error,
+)
 from wmel.analysis.verdict import DELTA, Label
-from wmel.stats.estimate import MIN_VALUES, episodes_for_percentile
+from wmel.stats.estimate import MIN_MIDDLE, MIN_VALUES, episodes_for_percentile
 from wmel.stats.means import MIN_CLUSTERS
 from wmel.stats.recipes import MIN_TRAININGS
 
@@ -78,9 +90,11 @@ def page(measured: Measured, worst: Sequence[Finding]) -> str:
         _families(measured["independent family"], measured["family of one oracle"]),
         _recipes(measured["recipe"]),
         _means(measured["mean"]),
+        _middles(measured["middle"]),
         _percentiles(measured["percentile"]),
         _ratios(measured["ratio"]),
         *esnr_sections(measured),
+        _improvements(measured["improvement"]),
         _intervals(measured["interval"]),
         _paper(measured["paper"]),
     ]
@@ -250,6 +264,21 @@ def _means(means: Group) -> str:
     )
 
 
+def _middles(middles: Group) -> str:
+    rows = [
+        [kind, *(three(middles[kind, count]) for count in MIDDLE_COUNTS)]
+        for kind in dict.fromkeys(kind for kind, _ in middles)
+    ]
+    return section(
+        "## Interquartile means",
+        "How often the 95% interval of an interquartile mean covers that of the distribution. Returns of episodes that "
+        "fail are far below the others; if half of the episodes fail, the middle half of a few may hold one group "
+        f"alone. Fewer than {MIN_MIDDLE} values have no interval, and fewer than {MIN_VALUES} no interquartile mean. "
+        f"Simulated {RUNS['middle']} times; {_error('middle')}.",
+        table(["values", *map(str, MIDDLE_COUNTS)], rows),
+    )
+
+
 def _percentiles(percentiles: Group) -> str:
     rows = [
         [f"p{percent}", episodes, kind, *(three(percentiles[kind, (percent, episodes), timed]) for timed in TIMED)]
@@ -279,6 +308,21 @@ def _ratios(ratios: Group) -> str:
         f"episodes. Fewer than {MIN_CLUSTERS} have no interval. Skewed values have no bound. "
         f"Simulated {RUNS['ratio']} times; {_error('ratio')}.",
         table(["values", "bound", *(f"{one} clusters" for one in CLUSTERS)], rows),
+    )
+
+
+def _improvements(improvements: Group) -> str:
+    rows = [
+        [kind, tasks, *(three(improvements[kind, tasks, pairs]) for pairs in PAIRS)]
+        for kind, tasks in dict.fromkeys((kind, tasks) for kind, tasks, _ in improvements)
+    ]
+    return section(
+        "## Probabilities of improvement",
+        "How often the 95% interval of a probability of improvement covers it, over tasks that weigh the same. For one "
+        "task it is the exact interval of pairs, halved, around .5; those of tasks are combined by the squares of "
+        f"their distances. Fewer than {MIN_VALUES} pairs have no probability of improvement. Simulated "
+        f"{RUNS['improvement']} times; {_error('improvement')}.",
+        table(["probabilities", "tasks", *(f"{one} pairs each" for one in PAIRS)], rows),
     )
 
 

@@ -54,12 +54,14 @@ LEAST_COVERAGE: dict[str, float] = {  # of 95% intervals
     interval_coverage.EXACT_PAIRED: 0.950,
     "recipe": 0.900,
     "mean": 0.900,
+    "interquartile mean": 0.900,
     "percentile": 0.900,
     "ratio": 0.900,
     "ESNR": 0.900,
     "difference of ESNR": 0.900,
     "pooled ratio": 0.900,
     "no interval of ESNR": 1.000,  # below the least numbers of states and samples
+    "probability of improvement": 0.900,
 }
 Calls = Sequence[tuple[Any, ...]]
 Measured = dict[str, dict[tuple[Any, ...], Any]]  # group -> arguments -> result
@@ -95,6 +97,10 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
             sampled_coverage.mean_coverage,
             list(product(sampled_coverage.VALUES, sampled_coverage.DECISIONS, sampled_coverage.COUNTS)),
         ),
+        "middle": (
+            sampled_coverage.middle_coverage,
+            list(product(sampled_coverage.MIDDLES, sampled_coverage.MIDDLE_COUNTS)),
+        ),
         "percentile": (
             sampled_coverage.percentile_coverage,
             list(product(sampled_coverage.LATENCIES, sampled_coverage.PERCENTILES, sampled_coverage.TIMED)),
@@ -119,6 +125,10 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
         "alignment": (
             esnr_coverage.false_alignment,
             list(product(esnr_coverage.COMPARED, esnr_coverage.ALIGNED_SAMPLES)),
+        ),
+        "improvement": (
+            sampled_coverage.improvement_coverage,
+            list(product(sampled_coverage.IMPROVEMENTS, sampled_coverage.TASKS, sampled_coverage.PAIRS)),
         ),
         "interval": (
             interval_coverage.coverage,
@@ -181,11 +191,15 @@ def _coverage_findings(measured: Measured) -> Iterator[Finding]:
     for (kind, decisions, count), value in measured["mean"].items():
         if kind not in sampled_coverage.SKEWED:
             yield finding("mean", value, f"{kind}, {count} episodes of {decisions}")
+    for (kind, count), value in measured["middle"].items():
+        yield finding("interquartile mean", value, f"{kind}, {count} values")
     for (kind, (percent, episodes), timed), value in measured["percentile"].items():
         yield finding("percentile", value, f"p{percent}, {kind}, {episodes} episodes of {timed}")
     for (kind, clusters), value in measured["ratio"].items():
         if kind not in sampled_coverage.SKEWED:
             yield finding("ratio", value, f"{kind}, {clusters} clusters")
+    for (kind, tasks, pairs), value in measured["improvement"].items():
+        yield finding("probability of improvement", value, f"{kind}, {tasks} tasks of {pairs} pairs")
     for (name, n), value in measured["interval"].items():
         yield finding(name, value, f"n = {n}")
 

@@ -1,16 +1,21 @@
-"""How often intervals of recipes, means, percentiles and ratios cover the truth: by simulation with fixed seeds."""
+"""How often intervals of recipes, means, percentiles, ratios and probabilities of improvement cover the truth.
+
+By simulation with fixed seeds.
+"""
 
 from collections.abc import Callable
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
 
-from wmel.stats.estimate import Estimate, mean_over_clusters, percentile_over_clusters
-from wmel.stats.means import Scale, cluster_bootstrap
+from wmel.stats.estimate import Estimate, interquartile_mean, mean_over_clusters, percentile_over_clusters
+from wmel.stats.exact import probability_of_improvement
+from wmel.stats.means import Scale, cluster_bootstrap, weighted_mean
 from wmel.stats.recipes import recipe_gap
 
 SEED = 10
-RUNS = {"recipe": 1000, "mean": 10_000, "percentile": 1000, "ratio": 1000}
+RUNS = {"recipe": 1000, "mean": 10_000, "middle": 10_000, "percentile": 1000, "ratio": 1000, "improvement": 1000}
 Sample = Callable[[np.random.Generator, int], np.ndarray]
 
 TRAININGS = tuple(range(3, 21))
@@ -78,6 +83,33 @@ def mean_coverage(kind: str, decisions: int, count: int) -> float:
     return _share_covered(estimate, mean, RUNS["mean"])
 
 
+def _with_failures(share: float) -> Sample:
+    """Returns around 800, and around 100 where an episode fails."""
+    return lambda rng, count: np.where(
+        rng.random(count) < share, rng.normal(100, 20, count), rng.normal(800, 50, count)
+    )
+
+
+MIDDLES: dict[str, Sample] = {
+    **{kind: sample for kind, (sample, _) in VALUES.items()},
+    "Student's t, 2 degrees": lambda rng, count: rng.standard_t(2, count),
+    **{f"{share:.0%} fail": _with_failures(share) for share in (0.2, 0.25, 0.5)},
+}
+MIDDLE_COUNTS = (15, 16, 20, 30, 50)
+POPULATION = 1_000_000
+
+
+@cache
+def _true_middle(kind: str) -> float:
+    """The interquartile mean of so many values that its error is far below that of any sample."""
+    return interquartile_mean(MIDDLES[kind](np.random.default_rng(SEED + 1), POPULATION)).value or 0.0
+
+
+def middle_coverage(kind: str, count: int) -> float:
+    """Coverage of the interquartile mean of so many values."""
+    return _share_covered(lambda rng: interquartile_mean(MIDDLES[kind](rng, count)), _true_middle(kind), RUNS["middle"])
+
+
 LATENCIES = {  # spread of the logarithm of a decision's time between episodes, and within one
     "episodes alike": (0.0, 0.2),
     "episodes differ": (0.3, 0.2),
@@ -136,3 +168,30 @@ def ratio_coverage(kind: str, clusters: int) -> float:
         return cluster_bootstrap(weights * sample(rng, clusters), weights, np.arange(clusters), scale=scale)
 
     return _share_covered(estimate, float(mean), RUNS["ratio"])
+
+
+IMPROVEMENTS = {  # how likely a pair of each task is above, and equal; tasks take them in turn
+    "no side": ((0.5, 0.0),),
+    "tasks differ": ((0.9, 0.0), (0.2, 0.3)),
+    "mostly equal": ((0.1, 0.85), (0.02, 0.9)),
+    "nearly always above": ((0.97, 0.02),),
+}
+TASKS, PAIRS = (1, 2, 5), (5, 10, 30)
+
+
+@cache
+def _improvement(pairs: int, above: int, equal: int) -> Estimate:
+    better = np.concatenate([np.full(above, 2.0), np.full(equal, 1.0), np.zeros(pairs - above - equal)])
+    return probability_of_improvement(better, np.ones(pairs))
+
+
+def improvement_coverage(kind: str, tasks: int, pairs: int) -> float:
+    """Coverage of the probability of improvement over tasks that weigh the same, of so many pairs each."""
+    chances = np.array([IMPROVEMENTS[kind][place % len(IMPROVEMENTS[kind])] for place in range(tasks)])
+    weights, truth = np.full(tasks, 1 / tasks), float((chances @ [1, 0.5]).mean())
+
+    def estimate(rng: np.random.Generator) -> Estimate:
+        counts = rng.multinomial(pairs, [[*chance, 1 - sum(chance)] for chance in chances])
+        return weighted_mean([_improvement(pairs, *map(int, row[:2])) for row in counts], weights, "mean of tasks")
+
+    return _share_covered(estimate, truth, RUNS["improvement"])

@@ -92,6 +92,9 @@ METRICS = Registry(
             "wmel.analysis.metrics:average_steps_to_success", "mean steps of the successful episodes"
         ),
         "average_return": Part("wmel.analysis.metrics:average_return", "mean return of an episode"),
+        "interquartile_mean_return": Part(
+            "wmel.analysis.metrics:interquartile_mean_return", "mean return without the best and the worst quarter"
+        ),
         "average_planning_latency_ms": Part(
             "wmel.analysis.metrics:average_planning_latency_ms", "mean time of one decision at batch 1"
         ),

@@ -266,9 +266,21 @@ def _text_table(rows: Texts) -> list[str]:
 def _html_table(rows: Texts) -> str:
     if not rows:
         return ""
-    heads = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row.values())}</tr>" for row in rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    sides = {name: "right" if all(_is_number(row[name]) for row in rows) else "left" for name in rows[0]}
+    styles = {name: f' style="text-align: {side}; padding: 0 .7em"' for name, side in sides.items()}
+    heads = "".join(f"<th{styles[name]}>{escape(name)}</th>" for name in rows[0])
+    lines = ("".join(f"<td{styles[name]}>{escape(row[name])}</td>" for name in sides) for row in rows)
+    return (
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text == "n/a"
+    return True
 
 
 def _default_document(result: Result) -> Document:

@@ -104,6 +104,40 @@ def test_an_episode_that_broke_counts_as_a_failure_and_is_counted():
     assert delta.success.value == -0.5 and delta.errors == (0, 1)
 
 
+def test_the_probability_of_improvement_counts_pairs_of_whole_episodes():
+    """B returns more in two pairs, as much in one and less in two; the sixth pair broke: (2 + 1/2) / 5."""
+    a, b = ([1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [2.0, 9.0, 1.0, 0.0, 0.9, np.nan])
+    one, other = (run_of([False] * 6, columns={"return": earned}) for earned in (a, b))
+    assert delta_of(one, other).improvement.value == 0.5 and delta_of(one, other).improvement.n == 5
+    assert delta_of(other, one).improvement.value == 0.5
+    bare = delta_of(run_of([True]), run_of([True])).improvement
+    assert bare.value is None and bare.reason
+
+
+def test_over_tasks_each_task_weighs_the_same_however_many_pairs_it_has():
+    """B returns more in every pair of one task and less in every pair of the other."""
+
+    def side(few, many):
+        counts = {"few": (6, few), "many": (30, many), "none": (6, np.nan)}
+        return {task: run_of([False] * n, columns={"return": [back] * n}) for task, (n, back) in counts.items()}
+
+    found = paired_deltas(side(0.0, 1.0), side(1.0, 0.0)).improvement
+    assert found.value == 0.5 and found.low < 0.5 < found.high and found.n == 36
+    alone = paired_deltas({"few": side(0.0, 1.0)["few"]}, {"few": side(1.0, 0.0)["few"]})
+    assert alone.improvement == alone.tasks[0].improvement and alone.improvement.value == 1
+    assert not paired_deltas({"none": side(0, 0)["none"]}, {"none": side(0, 0)["none"]}).improvement.is_defined
+
+
+def test_planners_that_differ_are_named_with_their_settings_and_those_of_one_name_with_what_differs():
+    cem = {"name": "cem", "plan_horizon": 15, "candidates": 24, "knots": None}
+    more, other = {**cem, "candidates": 48, "knots": 5}, {"name": "mppi", "plan_horizon": 15, "knots": None}
+    runs = [run_of([True], policy_settings={"planner": planner}) for planner in (cem, more, other)]
+    assert delta_of(runs[0], runs[1]).compared == ("planner: cem candidates=24 in A, cem candidates=48 knots=5 in B",)
+    assert delta_of(runs[0], runs[2]).compared == (
+        "planner: cem plan_horizon=15 candidates=24 in A, mppi plan_horizon=15 in B",
+    )
+
+
 def test_without_a_criterion_only_returns_are_compared():
     bare = {"judged": [False] * 3, "return": [1.0, 2.0, 4.0]}
     a = run_of([False] * 3, success=None, stop=Stop.HORIZON, columns=bare)

@@ -154,7 +154,7 @@ def test_stored_rows_are_read_without_the_metric_that_was_added(tmp_path, monkey
 def test_a_diagnostic_may_be_an_object():
     result = wmel.diagnose(Lengths(3.0), "maze_toy", seeds="0,1", quiet=True)
     assert result.table["length"].to_list() == [180.0, 180.0] and result.table["seed"].to_list() == [0, 1]
-    with pytest.raises(BadInput, match="which has its settings:"):
+    with pytest.raises(BadInput, match="leave out factor"):
         wmel.diagnose(Lengths(3.0), "maze_toy", factor=2.0, quiet=True)
 
 

@@ -1,6 +1,7 @@
 """Every verb returns a result that prints, shows itself and becomes tables and files."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import wmel
 from wmel.errors import BadInput
+from wmel.reports.small_svg import WIDE
 from wmel.results import Result
 
 
@@ -41,6 +43,30 @@ def test_a_result_prints_in_a_few_lines_and_never_raw_arrays(verb, results):
 def test_a_result_shows_itself_in_a_notebook_with_answer_table_and_drawing(verb, results):
     page = results[verb]._repr_html_()
     assert "<strong>" in page and "<table>" in page and "<svg" in page
+
+
+def test_a_notebook_has_numbers_at_the_right_words_at_the_left_and_a_line_at_no_gap():
+    rows = [
+        {"model": "a", "gap": 0.25, "low": -0.25, "high": 0.75, "pairs": None},
+        {"model": "b", "gap": 0.5, "low": 0.25, "high": 0.75, "pairs": 9},
+    ]
+    page = Result("The answer.", rows)._repr_html_()
+    sides = re.findall(r'<th style="text-align: (\w+)[^>]*>(\w+)</th>', page)
+    assert sides == [("left", "model"), *(("right", name) for name in ("gap", "low", "high", "pairs"))]
+    (zero,) = re.findall(r'<line x1="([\d.]+)" x2="\1"[^>]*dasharray', page)
+    ends = sorted(float(x) for x in re.findall(r'<line x1="([\d.]+)" x2="[\d.]+" y1="20"', page))
+    assert float(zero) - ends[0] == pytest.approx(WIDE * 0.25)  # from -.25 to .75, which is the whole axis
+    alone = Result("The answer.", rows[1:])._repr_html_()
+    assert "dasharray" not in alone  # 0 lies outside
+
+
+@pytest.mark.parametrize(("last", "middle"), [(1e4, 1e2), (3.0, 2.0)])  # of a logarithmic axis, and of a linear one
+def test_positive_numbers_that_are_far_apart_are_drawn_on_a_logarithmic_axis(last, middle):
+    rows = [{"model": "a", "esnr": esnr, "low": None, "high": None} for esnr in (1.0, last, middle)]
+    page = Result("The answer.", rows)._repr_html_()
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', page)]
+    assert places[2] == pytest.approx((places[0] + places[1]) / 2)
+    assert (">log<" in page) == (last > 100)
 
 
 @pytest.mark.parametrize("verb", ["run", "sweep", "cpg", "power", "check"])

@@ -90,7 +90,7 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
         ("--env dmc_cartpole --model cart --device cuda:9", "torch finds"),
         ("--env dmc_cartpole --model cart --device abacus", "unknown device 'abacus'"),
-        ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "never strikes"),
+        ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "'drop-next-2' never occurs"),
         (
             "--env dmc:cartpole-swingup --model cart",
             "as criterion = 'reward>=0.6'",

@@ -119,10 +119,10 @@ MLP = "a model of kind mlp has only one rollout: leave out rollout 'decoded'"
         (f"run {ENV} --policy cem --model ./td --rollout spoken", "'spoken'; known: latent, decoded"),
         (
             f"run {ENV} --policy cem --rollout decoded",
-            "rollout is for checkpoints;",
+            "rollout ... checkpoints;",
         ),
-        (f"run {ENV} --policy cem --device cpu", "device is for checkpoints,"),
-        (f"esnr {ENV} --model oracle --rollout decoded", "rollout is for checkpoints;"),
+        (f"run {ENV} --policy cem --device cpu", "device ... checkpoints,"),
+        (f"esnr {ENV} --model oracle --rollout decoded", "rollout ... checkpoints;"),
         (f"run {ENV} --policy prior --model ./mlp", "mlp has no ... tdmpc2"),
         (f"run {ENV} --policy native --model ./mlp", "such as a tdmpc2"),
         (f"run {ENV} --policy prior", "prior needs a model"),

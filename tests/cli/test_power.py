@@ -4,6 +4,8 @@ import pytest
 
 from tests.conftest import says
 
+METHODS = ("exact score", "miettinen-nurminen", "tango", "agresti-caffo")
+
 
 def test_the_question_of_the_cpg_paper_is_answered(wmel_command):
     done = wmel_command("power", "--oracle", "0.9", "--learned", "0.5")
@@ -65,3 +67,17 @@ def test_equivalence_shows_how_long_an_anytime_run_takes(wmel_command):
 def test_bad_input_is_one_clear_line_and_exit_code_2(wmel_command, line, words):
     done = wmel_command("power", *line.split())
     assert done.returncode == 2 and says(done.stderr, words) and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "methods"),
+    [
+        ("--oracle 0.9 --learned 0.7", ["exact score", "agresti-caffo"]),
+        ("--oracle 0.9 --learned 0.7 --paired --n 20", ["exact score", "exact score"]),
+        ("--oracle 0.5 --learned 0.45", ["miettinen-nurminen", "agresti-caffo"]),  # more than 1,000 per arm
+    ],
+)
+def test_the_test_that_decides_is_named(wmel_command, options, methods):
+    """It is exact up to 1,000 episodes per arm (`wmel.stats.exact.MAX_EXACT`)."""
+    rows = json.loads(wmel_command("power", *options.split(), "--json").stdout)
+    assert [name for row in rows for name in METHODS if name in row["note"]] == methods

@@ -81,7 +81,7 @@ def test_nothing_is_n_a_that_nobody_requested(wmel_command):
         (["--no-such-option"], "No such option"),
         (["--perturb-prob", "1.5"], "got 1.5"),
         (["--perturb-prob", "nan"], "got nan"),
-        (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "never strikes: give perturb_prob"),
+        (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "drop-next-2 ... perturb_prob"),
         (["--perturb-prob", "1", "--perturbation", "composite:"], "composite"),
         (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 requires an idle action"),
         (["--perturb-prob", "1", "--perturbation", "drop-nex-2"], "did you mean 'drop-next'?"),

@@ -169,12 +169,15 @@ def test_the_interval_of_a_recipe_covers_trainings_with_unequal_episodes(recipe,
     [
         ("mean", ("normal", 1, 5)),
         ("mean", ("normal", 10, 5)),
+        ("middle", ("50% fail", 15)),
+        ("middle", ("normal", 15)),
+        ("improvement", ("tasks differ", 2, 5)),
         ("percentile", ("decisions alike", (95, 72), 5)),
         ("ratio", ("normal", 10)),
         ("ratio", ("uniform, bounded", 10)),
     ],
 )
-def test_the_intervals_of_means_percentiles_and_ratios_cover_at_the_fewest_values(group, call, monkeypatch):
+def test_sampled_intervals_cover_at_the_fewest_values(group, call, monkeypatch):
     monkeypatch.setitem(sampled_coverage.RUNS, group, 300)
     assert missed_bounds({group: {call: claims.all_groups()[group][0](*call)}}) == []
 

@@ -10,9 +10,11 @@ from wmel.analysis.verdict import Label
 pytest.importorskip("plotly", reason="the figures need plotly: install wmel[report]")
 
 from wmel.reports.figure_style import MARKS
-from wmel.reports.figures import curves, forest
+from wmel.reports.figures import curves, forest, intervals_figure
 from wmel.reports.html import figure_json
+from wmel.reports.small_svg import Intervals
 from wmel.reports.study_curves import study_curves
+from wmel.stats.estimate import Estimate
 
 
 def traces(figure) -> list[Any]:
@@ -132,3 +134,9 @@ def test_hostile_names_cannot_leave_a_script_element():
         text = figure_json(figure)
         assert "<" not in text
         assert json.loads(text)["layout"]["height"] == figure.layout.height
+
+
+def test_intervals_stand_in_the_order_of_their_table_from_the_top():
+    rows = {name: Estimate(share, share - 0.1, share + 0.1) for name, share in (("oracle", 0.9), ("mlp", 0.2))}
+    axis = intervals_figure(Intervals(rows, "success")).layout.yaxis
+    assert axis.ticktext == ("oracle", "mlp") and axis.tickvals == (0, 1) and axis.autorange == "reversed"

@@ -1,5 +1,6 @@
 import base64
 import hashlib
+import html
 import re
 import sys
 
@@ -73,6 +74,23 @@ def test_plain_text_is_escaped_wherever_it_stands():
     assert not any("onload" in attributes for _, attributes in outline.found)
     (place,) = (one for one in outline.all("div") if one.get("class") == "figure")
     assert place["aria-label"] == WOUND
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("dmc_cartpole", "dmc_cartpole"),  # short enough for every column
+        ("random-shooting", "random-<wbr>shooting"),
+        ("objective.action_weight=0.12345", "objective.<wbr>action_<wbr>weight=<wbr>0.12345"),
+        ("td1[rollout=decoded]", "td1[<wbr>rollout=<wbr>decoded]"),
+        ("<long-name>/a&b", "&lt;long-<wbr>name&gt;/a&amp;b"),
+        ("[+0.123456,-0.123456]", "[+0.123456,-0.123456]"),
+    ],
+)
+def test_a_long_name_may_break_behind_its_marks_and_a_number_may_not(name, shown):
+    page = render_html(Document(name, f"The answer: {name}", [Text(name)]))
+    assert f"<h1>{shown}</h1>" in page and f"<p>{shown}</p>" in page and f"The answer: {shown}" in page
+    assert f"<title>{html.escape(name)}</title>" in page
 
 
 def test_no_two_elements_share_an_id_and_headings_are_named_by_their_own():
@@ -228,3 +246,30 @@ def test_a_phone_shows_the_gap_with_its_interval_and_whole_titles(opened, record
            .map((one) => [one.innerText, one.getBoundingClientRect().right]))"""
     )
     assert max(heads["gap"], heads["95% interval"]) <= 390 and not noticed["complaints"]
+
+
+BROKEN_WORDS = """[...document.querySelectorAll('h1, .answer, strong, tbody th')].flatMap((one) => {
+  const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), found = [];
+  let before = null;
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (let place = 0; place < node.length; place += 1) {
+      const range = document.createRange();
+      range.setStart(node, place);
+      range.setEnd(node, place + 1);
+      const [box] = range.getClientRects(), mark = node.data[place];
+      if (!box || !box.width) { before = null; continue; }
+      if (before && box.top > before.top + 3 && !" -_/.=[,".includes(before.mark)) found.push(one.innerText);
+      before = { top: box.top, mark };
+    }
+  return found;
+})"""
+
+
+@pytest.mark.slow
+def test_a_phone_breaks_long_names_at_their_marks_alone(opened):
+    names = ("td1-seed0-of-three[rollout=decoded]", "my_models.cartpole_dynamics")
+    record = study(models=names, name="cartpole: my_models.cartpole_dynamics_of_five_seeds")
+    tab, _, _ = opened(page_of(record), viewport={"width": 390, "height": 844})
+    tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert tab.locator("tbody th").count() > 9
+    assert tab.evaluate(BROKEN_WORDS) == []

@@ -153,6 +153,26 @@ def test_columns_in_which_nothing_was_requested_are_left_out(text):
     assert sum("steps" in head for head in heads) == 5  # in one setting no arm succeeds
 
 
+@pytest.mark.parametrize(
+    ("split", "rate", "cell", "note"),
+    [
+        ({"planner and score": 0.3, "model": 0.2}, 0.5, "0.300 by planner and score, 0.200 by model", ""),
+        ({"planner and score": 0.0, "model": 0.5}, 0.5, "0.500 by model", ""),
+        ({"planner and score": 0.0, "model": 0.0}, 1.0, "n/a", "no episode of the model failed"),
+        ({}, 0.5, "n/a", "fails less often"),
+    ],
+)
+def test_failures_have_their_causes_or_a_true_reason_why_not(split, rate, cell, note):
+    first, second = many_gaps(2).comparisons
+    gap, other = (
+        first.gaps["mlp"].model_copy(update={"failure_split": shares, "learned_success_rate": success})
+        for shares, success in ((split, rate), ({"model": 0.4}, 0.6))
+    )
+    pair = [first.model_copy(update={"gaps": {"mlp": gap}}), second.model_copy(update={"gaps": {"mlp": other}})]
+    rows = further_table(study(comparisons=pair)).rows
+    assert rows[0][-1].text == cell and note in rows[0][-1].reason and rows[1][-1].text == "0.400 by model"
+
+
 def test_claims_have_columns_only_where_something_was_retrained(text):
     assert "this training recipe" in text
     gap = one_gap().comparisons[0].gaps["mlp"].model_copy(update={"claims": None})

@@ -6,9 +6,20 @@ from hypothesis import strategies as st
 
 from tests.reports.study_records import many_gaps, one_gap, study, trained_on_more
 from wmel.reports import terminal
-from wmel.reports.document import Document, Figure, ListItem, Points, Section, Table, TableCell, TableColumn, Text
+from wmel.reports.document import (
+    Document,
+    Figure,
+    ListItem,
+    Points,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    pieces,
+)
 from wmel.reports.study_report import study_document
-from wmel.reports.terminal import render_terminal, table_lines
+from wmel.reports.terminal import GAP, render_terminal, table_lines
 
 WORDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12)
 NAMES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
@@ -41,17 +52,54 @@ def test_a_name_between_colons_is_no_emoji():
     assert table_lines(shown) == [":x:\n:A:"]
 
 
-@given(tables())
-def test_the_lines_of_a_table_fit_wherever_its_numbers_do(shown):
-    (text,) = table_lines(shown)
-    cells = [[row[place].text for row in shown.rows] for place in range(len(shown.columns))]
-    longest = [max(map(len, texts)) for texts in cells]
+NARROW = 80
+
+
+def longest_piece(text: str) -> int:
+    """The longest part of a text in which no line may end."""
+    return max(len(piece) for word in text.split(" ") for piece in pieces(word))
+
+
+@given(tables(), st.integers(20, 150))
+def test_a_table_breaks_no_word_and_is_as_narrow_as_its_names_and_one_column_allow(shown, width):
+    (text,) = table_lines(shown, width)
+    lines = text.splitlines()
     least = [
-        width if column.is_number else min(width, terminal.NARROWEST)
-        for column, width in zip(shown.columns, longest, strict=True)
+        max(longest_piece(column.title), *(len(cell) if column.is_number else longest_piece(cell) for cell in cells))
+        for place, column in enumerate(shown.columns)
+        for cells in [[row[place].text for row in shown.rows]]
     ]
-    needed = sum(least) + 2 * len(least)
-    assert max(map(len, text.splitlines())) <= max(needed, terminal.WIDTH_WITHOUT_TERMINAL)
+    needed = max(sum(least[: shown.names]) + one + GAP * shown.names for one in [0, *least[shown.names :]])
+    assert max(map(len, lines)) <= max(needed, width)
+    found = {piece for line in lines for word in line.split() for piece in [word, *pieces(word)]}
+    for title in (column.title for column in shown.columns):
+        assert {piece for word in title.split() for piece in pieces(word)} <= found
+    for place in range(shown.names, len(shown.columns)):  # a cell stands in a table as often as it has rows
+        assert all(row[place].text in text for row in shown.rows if shown.columns[place].is_number)
+
+
+@pytest.mark.parametrize("made", [study, one_gap, trained_on_more, lambda: many_gaps(12)])
+def test_a_narrow_terminal_has_no_line_that_is_too_long_and_loses_no_word(made):
+    document = study_document(made())
+    narrow = [line for part in render_terminal(document, width=NARROW) for line in part.splitlines()]
+    assert max(map(len, narrow)) <= NARROW
+    wide = {word for line in render_terminal(document) for word in line.split()}
+    assert {piece for word in wide for piece in pieces(word)} <= {
+        piece for line in narrow for word in line.split() for piece in pieces(word)
+    }
+
+
+def test_a_table_that_is_too_wide_goes_on_below_with_its_names():
+    columns = (TableColumn("name", False), *(TableColumn(f"long_column_{place}") for place in range(4)))
+    rows = (("a", *"1234"), ("b", *"5678"))
+    shown = Table("caption", columns, tuple(tuple(map(TableCell, row)) for row in rows))
+    (text,) = table_lines(shown, 22)
+    assert [line.split() for line in text.splitlines()] == [
+        ["long_", "long_"], ["column_", "column_"], ["name", "0", "1"], ["a", "1", "2"], ["b", "5", "6"], [],
+        ["long_", "long_"], ["column_", "column_"], ["name", "2", "3"], ["a", "3", "4"], ["b", "7", "8"],
+    ]  # fmt: skip
+    (whole,) = table_lines(shown, 70)
+    assert [line.split() for line in whole.splitlines()][1:] == [["a", *"1234"], ["b", *"5678"]]
 
 
 @pytest.mark.parametrize("made", [study, one_gap, trained_on_more, lambda: many_gaps(100)])
@@ -104,6 +152,11 @@ def test_a_table_shows_short_texts_without_details_and_every_reason_once():
     text, *notes = table_lines(Table("caption", columns, rows))
     assert [line.split() for line in text.splitlines()] == [["name", "value"], ["a", "1"], ["b", "n/a"]]
     assert notes == ["n/a: it broke (value of b)"]
+
+
+def test_a_character_of_two_columns_takes_two():
+    shown = Table("", (TableColumn("name", False), TableColumn("n")), ((TableCell("日本"), TableCell("1")),))
+    assert table_lines(shown) == ["name  n\n日本  1"]
 
 
 def test_square_brackets_are_text():

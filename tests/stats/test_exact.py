@@ -2,21 +2,25 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import binom, fisher_exact, hypergeom
+from scipy.stats import binom, fisher_exact, hypergeom, mannwhitneyu
 
 from tests.conftest import examples
+from wmel.errors import BadInput
+from wmel.stats.estimate import MIN_VALUES
 from wmel.stats.exact import (
     EQUIVALENCE_LEVEL,
     GAP_LEVEL,
     MAX_EXACT,
+    PRECISION,
     IndependentArms,
     PairedArms,
     critical_score,
     difference_p,
     exact_interval,
     p_value,
+    probability_of_improvement,
     shows_gap,
 )
 from wmel.stats.paired import mcnemar_mid_p, mcnemar_one_sided_mid_p
@@ -141,11 +145,13 @@ def test_a_p_value_is_the_worst_case_of_all_outcomes(case, difference):
 
 
 @examples(60)
+@example((IndependentArms(1, 7), 0, 4))  # the p-value jumps: both lower bounds are the place of the jump
 @given(cases())
 def test_the_interval_the_p_values_and_the_mid_p_agree(case):
     arms, first, second = case
     interval, near = exact_interval(arms, first, second), exact_interval(arms, first, second, 0.9)
-    assert -1 <= interval.low <= near.low <= arms.gap(first, second) <= near.high <= interval.high <= 1
+    assert -1 <= interval.low <= near.low + PRECISION and near.high - PRECISION <= interval.high <= 1
+    assert near.low <= arms.gap(first, second) <= near.high
     assert (interval.low > 0) == (p_value(arms, first, second) <= GAP_LEVEL)
     assert (interval.high < 0) == (p_value(arms.swapped, second, first) <= GAP_LEVEL)
     assert (interval.low > 0 or interval.high < 0) == (difference_p(arms, first, second) <= 2 * GAP_LEVEL)
@@ -221,3 +227,35 @@ def test_many_episodes_have_the_score_test():
     for arms in both_kinds(n):
         assert critical_score(arms, 0.0, GAP_LEVEL) == pytest.approx(1.959964)
         assert (exact_interval(arms, 60, 30).low > 0) == (p_value(arms, 60, 30) < GAP_LEVEL)
+
+
+RETURNS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=MIN_VALUES, max_size=40)
+
+
+@examples(40)
+@given(RETURNS)
+def test_the_probability_of_improvement_is_the_mean_u_of_single_values(pairs):
+    better, worse = np.array(pairs, float).T
+    each = [mannwhitneyu([one], [other]).statistic for one, other in pairs]  # of one value against one: 0, 1/2 or 1
+    found, back = probability_of_improvement(better, worse), probability_of_improvement(worse, better)
+    assert found.value == pytest.approx(np.mean(each))
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert (back.value, back.low, back.high) == pytest.approx((1 - found.value, 1 - found.high, 1 - found.low))
+
+
+def test_a_probability_of_improvement_excludes_a_half_exactly_where_the_sign_test_of_pairs_does():
+    for above in range(13):
+        wins = (np.arange(12) < above).astype(float)
+        found = probability_of_improvement(wins, 1 - wins)
+        assert (found.low > 0.5 or found.high < 0.5) == (difference_p(PairedArms(12), above, 12 - above) <= 0.05)
+
+
+@pytest.mark.parametrize("count", range(MIN_VALUES))
+def test_a_few_pairs_have_no_probability_of_improvement(count):
+    found = probability_of_improvement(np.arange(count), np.zeros(count))
+    assert not found.is_defined and str(MIN_VALUES) in found.reason and str(count) in found.reason
+
+
+def test_pairs_of_unequal_number_have_no_probability_of_improvement():
+    with pytest.raises(BadInput, match="6 and 5"):
+        probability_of_improvement(np.arange(6), np.arange(5))

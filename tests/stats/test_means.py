@@ -5,13 +5,16 @@ from scipy.stats import binom
 from wmel.errors import BadInput
 from wmel.stats.estimate import (
     MIN_EPISODES,
+    MIN_MIDDLE,
     MIN_VALUES,
+    Estimate,
     episodes_for_percentile,
+    interquartile_mean,
     mean,
     mean_over_clusters,
     percentile_over_clusters,
 )
-from wmel.stats.means import check_equal_shares, paired_t
+from wmel.stats.means import check_equal_shares, paired_t, weighted_mean
 
 RNG = np.random.default_rng(0)
 ONE, OTHER = RNG.normal(5, 2, 30), RNG.normal(4, 1, 30)
@@ -22,6 +25,43 @@ def test_scipy_agrees():
 
     paired = stats.ttest_rel(ONE, OTHER).confidence_interval()
     assert (paired_t(ONE, OTHER).low, paired_t(ONE, OTHER).high) == pytest.approx((paired.low, paired.high))
+
+
+@pytest.mark.parametrize("count", range(MIN_MIDDLE, MIN_MIDDLE + 6))
+def test_scipy_agrees_on_the_middle_half(count):
+    """Its trimmed mean; and Yuen's test of two samples, of which one is the other moved by 1: it has twice the variance
+    of one, and twice the degrees of freedom."""
+    from scipy import stats
+
+    values = RNG.lognormal(size=count)
+    found, yuen = interquartile_mean(values), stats.ttest_ind(values + 1, values, trim=0.25)
+    assert found.value == pytest.approx(stats.trim_mean(values, 0.25))
+    half = stats.t.ppf(0.975, yuen.df / 2) / yuen.statistic / np.sqrt(2)
+    assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half))
+
+
+def test_values_far_away_do_not_move_the_middle_half():
+    assert interquartile_mean([0, 10, 20, 30, 40, 50, 60, 1000]).value == 35  # (20 + 30 + 40 + 50) / 4
+    many = list(range(40))
+    assert interquartile_mean(many) == interquartile_mean([-1e9, *many[1:-1], 1e9])
+
+
+@pytest.mark.parametrize("count", range(MIN_VALUES))
+def test_a_few_values_have_no_middle_half(count):
+    found = interquartile_mean(range(count))
+    assert not found.is_defined and str(MIN_VALUES) in found.reason and str(count) in found.reason
+
+
+def test_a_middle_half_needs_values_and_spread_for_an_interval():
+    few, alike = interquartile_mean(range(MIN_MIDDLE - 1)), interquartile_mean([1.0] * 12 + [0.0] * 3)
+    assert (few.value, few.low) == ((MIN_MIDDLE - 2) / 2, None) and str(MIN_MIDDLE) in few.method
+    assert (alike.value, alike.low) == (1, None) and "equal" in alike.method
+
+
+def test_a_weighted_mean_of_independent_normal_estimates_has_the_error_of_their_sum():
+    """Independent errors add up by their squares: 3 and 4, weighted alike, are 5 / 2."""
+    found = weighted_mean([Estimate(1, -2, 4, 7), Estimate(2, -2, 6, 8)], np.array([0.5, 0.5]), "both")
+    assert (found.value, found.low, found.high, found.n) == (1.5, -1.0, 4.0, 15)
 
 
 def test_swapping_the_arms_flips_the_interval():

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.gap import sort_by_seed, success_mask
+from wmel.contract.cell import part_label
 from wmel.errors import BadInput, is_number, require
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
-from wmel.stats.exact import PairedArms, difference_p, exact_interval, method_of, shows_gap
-from wmel.stats.means import paired_t
+from wmel.stats.exact import PairedArms, difference_p, exact_interval, method_of, probability_of_improvement, shows_gap
+from wmel.stats.means import paired_t, weighted_mean
 from wmel.stats.paired import PairedCounts, holm, mcnemar_mid_p
 from wmel.stats.power import discordant_outcomes
 
@@ -29,6 +30,7 @@ class PairedDelta:
     outcomes: PairedCounts | None  # with B as the oracle and A as the model; None: there is no success criterion
     success: Estimate
     returns: Estimate
+    improvement: Estimate  # how likely the return of B is above that of A
     errors: tuple[int, int]  # episodes with an error in A and in B, among the pairs; they count as failures
     only_in_a: tuple[int, ...]  # episode seeds
     only_in_b: tuple[int, ...]
@@ -69,6 +71,16 @@ class PairedDeltas:
     refused: Mapping[str, str]
     only_in_a: tuple[str, ...]
     only_in_b: tuple[str, ...]
+
+    @property
+    def improvement(self) -> Estimate:
+        """The probability of improvement in return, each task weighing the same."""
+        known = [one.improvement for one in self.tasks if one.improvement.is_defined]
+        if not known:
+            return Estimate.undefined(self.tasks[0].improvement.reason)
+        return (
+            known[0] if len(known) == 1 else weighted_mean(known, np.full(len(known), 1 / len(known)), "mean of tasks")
+        )
 
 
 def paired_deltas(a: Mapping[str, Run], b: Mapping[str, Run]) -> PairedDeltas:
@@ -119,12 +131,15 @@ def _paired_delta(task: str, a: Run, b: Run) -> PairedDelta:
         arms = PairedArms(len(shared))
         low, high = exact_interval(arms, int(outcomes.oracle_only), int(outcomes.learned_only))
         success = Estimate(float(outcomes.gap), float(low), float(high), len(shared), method_of(arms))
+    whole = ~(np.isnan(one["return"]) | np.isnan(other["return"]))
+    returns = one["return"][whole], other["return"][whole]
     return PairedDelta(
         task=task,
         pairs=len(shared),
         outcomes=outcomes,
         success=success,
-        returns=_return_delta(one["return"], other["return"]),
+        returns=_return_delta(*returns),
+        improvement=_improvement(*returns),
         errors=(int((one["error"] != "").sum()), int((other["error"] != "").sum())),
         only_in_a=tuple(np.setdiff1d(_unique_seeds(a), shared).tolist()),
         only_in_b=tuple(np.setdiff1d(_unique_seeds(b), shared).tolist()),
@@ -168,14 +183,18 @@ def _list_differences(a: Run, b: Run) -> tuple[str, ...]:
     """The differences between two runs of one task, in words."""
     described_a, described_b = _describe_run(a), _describe_run(b)
     names = [name for name in {**described_a, **described_b} if described_a.get(name) != described_b.get(name)]
-    return tuple(
-        f"{name}: {_format_value(described_a.get(name))} in A, {_format_value(described_b.get(name))} in B"
-        for name in names
-    )
+    found = []
+    for name in names:
+        values = described_a.get(name), described_b.get(name)
+        shown = [_format_value(_without_shared_settings(*pair)) for pair in (values, values[::-1])]
+        found.append(f"{name}: {shown[0]} in A, {shown[1]} in B")
+    return tuple(found)
 
 
 def _format_value(value: Any) -> str:
-    """A value as text on one line."""
+    """A value as text on one line; a part with its settings."""
+    if isinstance(value, Mapping) and "name" in value:
+        return part_label({name: one for name, one in value.items() if one is not None}, " ")
     return "none" if value is None else "/".join(str(value).splitlines())
 
 
@@ -184,11 +203,21 @@ def _describe_run(run: Run) -> dict[str, Any]:
     return {"policy": run.policy_name, "reads": run.policy_reads, **run.policy_settings, **packages}
 
 
+def _without_shared_settings(one: Any, other: Any) -> Any:
+    """A part with its name and the settings that differ from those of another part of this name."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping) or one.get("name") != other.get("name"):
+        return one
+    return {name: value for name, value in one.items() if name == "name" or value != other.get(name)}
+
+
 def _return_delta(a: np.ndarray, b: np.ndarray) -> Estimate:
-    whole = ~(np.isnan(a) | np.isnan(b))
-    if whole.sum() < 2:
+    if len(a) < 2:
         return Estimate.undefined("fewer than two pairs of whole episodes: returns need stop = horizon")
-    return paired_t(b[whole], a[whole])
+    return paired_t(b, a)
+
+
+def _improvement(a: np.ndarray, b: np.ndarray) -> Estimate:
+    return probability_of_improvement(b, a) if len(a) else Estimate.undefined("no pair of whole episodes has returns")
 
 
 def _unique_seeds(run: Run) -> np.ndarray:

@@ -10,6 +10,7 @@ from wmel.errors import BadInput, require_whole
 from wmel.schema import EpisodeTable, Run
 from wmel.stats.estimate import Estimate, check_counts, finite_numbers
 from wmel.stats.exact import IndependentArms, PairedArms, TwoArms, difference_p, exact_interval, method_of
+from wmel.stats.means import weighted_mean
 from wmel.stats.paired import PairedCounts, mcnemar_mid_p, paired_ratio
 from wmel.stats.proportions import agresti_caffo, relative_loss
 from wmel.stats.sequential import anytime_p_value
@@ -257,9 +258,8 @@ def suite_gap(tasks: Mapping[str, Any], weights: Mapping[str, float] | None = No
     """The gap over disjoint tasks, each a CPGResult or (oracle, learned) as `counterfactual_planning_gap` takes them.
 
     The weights are the episodes of each task unless they are given: the gap is then that of all episodes together, as
-    the CPG paper defines it. The interval combines those of the tasks by the squares of their weighted distances from
-    the gap (Zou and Donner 2008, Statistics in Medicine 27); different shares of episodes in the two arms do not bias
-    it.
+    the CPG paper defines it. The interval combines those of the tasks (`wmel.stats.means.weighted_mean`); different
+    shares of episodes in the two arms do not bias it.
     """
     if not isinstance(tasks, Mapping) or not tasks:
         raise BadInput(f"a suite is a mapping from the name of a task to its two arms, got {tasks!r:.60}")
@@ -271,12 +271,8 @@ def suite_gap(tasks: Mapping[str, Any], weights: Mapping[str, float] | None = No
     if shares.min() < 0 or shares.sum() <= 0:
         raise BadInput(f"weights of tasks must not be negative, and not all 0, got {weight_of!r}")
     shares = shares / shares.sum()
-    gaps = [one.gap for one in results.values()]
-    value, low, high = (np.array([getattr(one, name) for one in gaps], float) for name in ("value", "low", "high"))
-    centre = float(shares @ value)
-    below, above = (float(np.linalg.norm(shares * distance)) for distance in (value - low, high - value))
-    episodes = sum(one.n_episodes_learned for one in results.values())
-    estimate = Estimate(centre, centre - below, centre + above, episodes, "weighted exact scores")
+    gap = weighted_mean([one.gap for one in results.values()], shares, "weighted exact scores")
+    estimate = replace(gap, n=sum(one.n_episodes_learned for one in results.values()))
     return SuiteGap(estimate, dict(zip(results, map(float, shares), strict=True)), results)
 
 

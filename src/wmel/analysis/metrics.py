@@ -9,8 +9,17 @@ import numpy as np
 
 from wmel.parts import Meaning
 from wmel.schema import EpisodeTable, Metric
-from wmel.stats.estimate import Estimate, mean, mean_over_clusters, percentile_over_clusters, wilson
+from wmel.stats.estimate import (
+    Estimate,
+    interquartile_mean,
+    mean,
+    mean_over_clusters,
+    percentile_over_clusters,
+    wilson,
+)
 from wmel.stats.paired import PairedCounts, paired_ratio
+
+NO_RETURN = "no whole episode has a return: no reward, or episodes stop at success"
 
 
 def needs_criterion(metric: Metric) -> Metric:
@@ -58,10 +67,18 @@ def average_steps_to_success(table: EpisodeTable) -> Estimate:
 
 def average_return(table: EpisodeTable) -> Estimate:
     """Mean sum of rewards over whole episodes. An episode with an error has no return."""
-    returns = table["return"][~np.isnan(table["return"])]
-    if len(returns) == 0:
-        return Estimate.undefined("no whole episode has a return: no reward, or episodes stop at success")
-    return mean(returns)
+    returns = _whole_returns(table)
+    return mean(returns) if len(returns) else Estimate.undefined(NO_RETURN)
+
+
+def interquartile_mean_return(table: EpisodeTable) -> Estimate:
+    """Mean return of whole episodes without the lowest and the highest quarter."""
+    returns = _whole_returns(table)
+    return interquartile_mean(returns) if len(returns) else Estimate.undefined(NO_RETURN)
+
+
+def _whole_returns(table: EpisodeTable) -> np.ndarray:
+    return table["return"][~np.isnan(table["return"])]
 
 
 def average_planning_latency_ms(table: EpisodeTable) -> Estimate:

@@ -10,7 +10,7 @@ import numpy as np
 from wmel.analysis.gap import CPGResult
 from wmel.errors import BadInput
 from wmel.stats.estimate import Bounds, Estimate
-from wmel.stats.exact import GAP_LEVEL
+from wmel.stats.exact import GAP_LEVEL, IndependentArms, PairedArms, method_of
 from wmel.stats.power import (
     MAX_FOR_WIDTH,
     MAX_SEARCHED,
@@ -278,7 +278,7 @@ def answer_questions(
     if n is not None:
         gap = detectable_gap(design.oracle, n, power, paired=design.paired, phi=design.phi)
         note = f"{power:.0%} sure, below the oracle's {design.oracle:g}"
-        rows.append(_row(f"probability that {n} per arm decide", design.power(n), _interval_name(design)))
+        rows.append(_row(f"probability that {n} per arm decide", design.power(n), _method_name(design, n)))
         rows.append(_row(f"smallest gap {n} per arm find", gap, note, "no gap is large enough"))
     if half_width is not None:
         needed = episodes_for_half_width(design.oracle, design.learned, half_width)
@@ -300,15 +300,17 @@ def _required_episodes_rows(design: Design, power: float, paper: bool) -> list[d
         designs["the same by the CPG paper's interval"] = replace(design, agresti_caffo=True)
     rows = []
     for question, one in designs.items():
-        note = f"{power:.0%} sure, {_interval_name(one)}"
-        rows.append(_row(question, required_episodes(one, power=power), note, f"none up to {MAX_SEARCHED}"))
+        needed = required_episodes(one, power=power)
+        note = f"{power:.0%} sure, {_method_name(one, needed or MAX_SEARCHED)}"
+        rows.append(_row(question, needed, note, f"none up to {MAX_SEARCHED}"))
     return rows
 
 
-def _interval_name(design: Design) -> str:
+def _method_name(design: Design, n: int) -> str:
+    """The test that decides with n episodes per arm."""
     if design.agresti_caffo:
         return "agresti-caffo"
-    return "tango" if design.paired else "miettinen-nurminen"
+    return method_of(PairedArms(n) if design.paired else IndependentArms(n, n))
 
 
 def _row(question: str, answer: float | None, note: str, missing: str = "") -> dict[str, Any]:

@@ -33,7 +33,7 @@ def check(
     *,
     environment: o.Environment = None,
 ) -> Result:
-    """Run the conformance kit of a part; every broken promise is a sentence that says how to put it right.
+    """Run the conformance kit of a part; for every broken promise a sentence states how to correct it.
 
     A model or a perturbation is tried in ENVIRONMENT: by default maze_toy, and a checkpoint where it was trained.
     """

@@ -21,7 +21,7 @@ from wmel.results import Result
 from wmel.schema import Run, pool_runs
 
 RUN, SWEEP, CPG, STUDY = "a run", "a sweep", "a comparison of models", "a study"
-EARLY = "pairs were added until its gaps were decided, which intervals and p-values here do not allow for"
+EARLY = "pairs were added until its gaps were decided; intervals and p-values here do not account for that"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +47,14 @@ def compare(
     output: o.Output = None,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Compare two runs task by task on the episodes both ran: B less A, its interval, and Holm's p-value.
+    """Compare two runs task by task on the episodes of both: B minus A, its interval, and Holm's p-value.
 
     Both are of one kind: records of `wmel run`, folders of `wmel cpg`, or of studies. OUTPUT is a .json file.
     """
     check_outputs(output)
     for one in (run_a, run_b):
         if not isinstance(one, Path | str | Result):
-            raise BadInput(f"what is compared is a path or a result, got {one!r}")
+            raise BadInput(f"`wmel compare` takes paths or results, got {one!r}")
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:
         raise BadInput(f"--fail-if-worse takes a drop of success in (0, 1], got {fail_if_worse:g}")
     paths = [Path(one).resolve() for one in (run_a, run_b) if not isinstance(one, Result)]
@@ -65,7 +65,7 @@ def compare(
     a, b = _side(run_a), _side(run_b)
     if a.kind != b.kind:
         kinds = f"{_name_side(run_a)} is {a.kind} and {_name_side(run_b)} is {b.kind}"
-        raise BadInput(f"{kinds}: compare two of a kind; an arm's record is a run")
+        raise BadInput(f"{kinds}: both sides must be of one kind (the record of an arm is a run)")
     if a.kind == RUN:  # two records are one task, whatever they say
         b = replace(b, tasks=dict(zip(a.tasks, b.tasks.values(), strict=True)))
     deltas = paired_deltas(a.tasks, b.tasks)
@@ -85,7 +85,8 @@ def recorded_result(record: ComparisonRecord) -> Result:
     failures, unshown, code = _judgement(record)
     rows = [
         {"task": one.task, "a": one.success_rate_a, "b": one.success_rate_b, "difference": one.success_delta.value,
-         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.shown_p_holm}
+         "low": one.success_delta.low, "high": one.success_delta.high, "pairs": one.pairs, "p_holm": one.shown_p_holm,
+         "improvement": None if one.improvement is None else one.improvement.value}
         for one in record.tasks
     ]  # fmt: skip
     return Result(
@@ -155,7 +156,9 @@ def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
             could = f"no drop would be shown by {one.pairs} pairs" if one.success_rate_a else "A never succeeds"
             if least is not None:
                 could = f"{one.pairs} pairs show a drop from {least:.2f} on (80% power)"
-            notes.append(f"{one.task}: a drop of {bound:g} is not shown, which is no proof that there is none: {could}")
+            notes.append(
+                f"{one.task}: a drop of {bound:g} is not shown, which does not prove that there is none: {could}"
+            )
     unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.shown_p_holm is None)]
     if unjudged:
         failures.append(f"--fail-if-worse could not judge {'; '.join(unjudged)}")

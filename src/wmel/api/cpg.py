@@ -59,9 +59,9 @@ def cpg(
         raise BadInput(f"a gap is a folder with a record for each arm: give a folder as output, got {folder}")
     check_outputs(None if folder is None else folder / FILE)
     if anytime and options["episodes"] is not None:
-        raise BadInput("an --anytime run finds its own number of episodes: give --max-episodes instead of --episodes")
+        raise BadInput("--anytime determines the number of episodes: give --max-episodes instead of --episodes")
     if not anytime and max_episodes is not None:
-        raise BadInput("--max-episodes is the most an --anytime run may take: add --anytime, or give --episodes")
+        raise BadInput("--max-episodes limits an --anytime run: add --anytime, or give --episodes")
     entries = given.models(models)
     if not entries:
         raise BadInput("a gap needs at least one model")

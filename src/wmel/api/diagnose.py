@@ -33,14 +33,14 @@ def diagnose(
     output: o.Output = None,
     **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic")],
 ) -> Result:
-    """Read models by a diagnostic at states of an environment; other keywords are the settings of the diagnostic.
+    """Apply a diagnostic to models at states of an environment; other keywords are settings of the diagnostic.
 
-    Without a model the oracle is read.
+    Without a model it is applied to the oracle.
     """
     given = Given.of_options(options)
     folder = None if output is None else Path(output)
     if folder is not None and folder.suffix == RECORD_SUFFIX:
-        raise BadInput(f"readings are kept in a folder, beside their report: give a folder as output, got {folder}")
+        raise BadInput(f"readings are stored in a folder with their report: give a folder as output, got {folder}")
     names = (FILES["study"], "report.md", "report.html")
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())

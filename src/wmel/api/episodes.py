@@ -172,7 +172,7 @@ def store_for(output: Path | None) -> Iterator[Store]:
         yield store
     except KeyboardInterrupt:
         if store.exists:
-            note(f"what is done is kept in {store.folder}: the same command goes on from there")
+            note(f"finished episodes are stored in {store.folder}: the same command continues from there")
         raise
     if not is_folder:
         shutil.rmtree(store.folder, ignore_errors=True)

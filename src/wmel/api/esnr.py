@@ -36,7 +36,7 @@ def esnr(
     output: o.Output = None,
     **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic", "esnr")],
 ) -> Any:
-    """Read models by the signal-to-noise ratio of policy gradients through them, and by where those point.
+    """Measure the signal-to-noise ratio of policy gradients through models, and their direction.
 
     other keywords are settings of the diagnostic `esnr`: methods, states, samples, plan_horizon, sigma and the rest.
     """
@@ -58,7 +58,7 @@ def esnr(
     if not entries and not with_oracle:
         raise BadInput("wmel esnr needs at least one model")
     if not entries and given.settings["model"].get("rollout"):
-        raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
+        raise BadInput("rollout is a setting of checkpoints; the oracle has none")
     wanted = given.beside("diagnostic", "esnr", diagnostic_settings(options))
     if with_oracle and wanted.get("oracle") is False:
         raise BadInput("--model oracle and --no-oracle contradict each other")

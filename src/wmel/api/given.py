@@ -186,7 +186,7 @@ class Given:
         if "rollout" in self.settings["model"]:
             self._choose_rollout(entries, self.settings["model"]["rollout"])
         if self.settings["model"].get("device") and not any("checkpoint" in entry for entry in entries):
-            raise BadInput("a device is for checkpoints, and none is given")
+            raise BadInput("device is a setting of checkpoints, and none is given")
         return entries
 
     def model_entry(self, name: str | None, given: Any) -> dict[str, Any]:
@@ -243,10 +243,10 @@ class Given:
         choosing = [entry for entry in entries if may_choose_rollout(entry)] or entries
         for entry in choosing:
             if "checkpoint" not in entry and "trainer" not in entry:
-                raise BadInput(f"rollout is for checkpoints; {entry['name']} imagines in its own way")
+                raise BadInput(f"rollout is a setting of checkpoints; {entry['name']} is none")
             entry["rollout"] = rollout
         if not entries:
-            raise BadInput("rollout is for checkpoints; the oracle imagines in its own way")
+            raise BadInput("rollout is a setting of checkpoints; the oracle has none")
 
     def study(self, data: Mapping[str, Any]) -> Study:
         """The study that entries make up; settings of a part that is not there are refused."""
@@ -266,17 +266,17 @@ class Given:
 
 def has_its_settings(kind: str, name: str) -> str:
     """Why a setting of a live part is refused."""
-    return f"the {kind} is an object, which has its settings: leave out {name}"
+    return f"the {kind} is an object that has its settings already: leave out {name}"
 
 
 def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:
     """What strikes, how often (always, where it is named and nothing else is given) and when."""
     if perturbation is None and not probability:
         if step is not None or given.settings["perturbation"]:
-            raise BadInput("nothing strikes: name a perturbation, or give perturb_prob a share above 0")
+            raise BadInput("no perturbation is named and none would occur: name one, or set perturb_prob above 0")
         return {}
     if probability == 0:
-        raise BadInput(f"perturbation '{perturbation}' never strikes: give perturb_prob a share above 0")
+        raise BadInput(f"perturbation '{perturbation}' never occurs: set perturb_prob above 0")
     named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"

@@ -84,7 +84,7 @@ def stored_result(loaded: LoadedStudy, store: Store) -> Result:
     """The result of the verb that filled a store."""
     verb = loaded.verb.get("name")
     if verb not in STORED:
-        raise BadRecord(f"the store is of a verb {verb!r}, which this wmel does not have")
+        raise BadRecord(f"the store was written by {verb!r}, which this version of wmel does not have")
     if not loaded.readings and not any(one.run is not None for one in loaded.results) and verb != "study":
         raise BadRecord(f"no episode of this {verb} is stored yet: run the same command again")
     result = _import_function(STORED[verb])(loaded, store)
@@ -248,7 +248,7 @@ def rescore_results(results: list[CellResult], criterion: Criterion) -> list[Cel
     judged = list(by_key.values())
     if not any(one.run is not None for one in judged):
         reasons = [one.failure for one in judged if one.failure]
-        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode is stored")
+        raise BadInput(reasons[0] if reasons else "there is nothing to judge: no episode was stored")
     return judged
 
 

@@ -204,7 +204,7 @@ Word = Annotated[
 
 @verb
 def explain(word: Word = None) -> Result:
-    """What a word of any output means: its definition, formula, how to read it, and the page to read on."""
+    """Explain a word of any output: its definition, its formula, how to read it, and a page with more."""
     words = _words(word, "word")
     if not words:
         return _list()

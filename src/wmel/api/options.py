@@ -79,7 +79,7 @@ Models = Annotated[
 Criterion = Annotated[
     Any,
     Option(
-        "When an episode has succeeded: 'reward>=0.6', 'reward>=0.6@sustained:10', 'distance<=0@at_end'.  "
+        "Condition under which an episode succeeds: 'reward>=0.6', 'reward>=0.6@sustained:10', 'distance<=0@at_end'.  "
         "[default: the environment's own]",
         flags=("--success",),
     ),
@@ -87,13 +87,13 @@ Criterion = Annotated[
 Output = Annotated[
     Path | str | None,
     Option(
-        "Folder of what is stored and written, from which the same command goes on; where it is one record, a .json "
-        "file will do.",
+        "Folder for what is stored and written; the same command continues from it. For a single record also a .json "
+        "file.",
         "path",
         ("--out",),
     ),
 ]
-Folder = Annotated[Path | str, Option("Folder of what is written.", "path", ("--out",))]
+Folder = Annotated[Path | str, Option("Folder for what is written.", "path", ("--out",))]
 STORED = Option("What wmel wrote: a record (.json) or the folder of any verb.", "path", is_argument=True)
 Stored = Annotated[Path | str, STORED]
 StoredOrResult = Annotated[Any, STORED]
@@ -131,7 +131,7 @@ Sweep = Annotated[
         "Values of any setting: planner.elites=4,8,12; may be given several times.", "texts", metavar="KIND.NAME=A,B"
     ),
 ]
-Device = Annotated[str | None, Option("Where checkpoints are planned with: cpu, cuda, cuda:1.  [default: cpu]")]
+Device = Annotated[str | None, Option("Device for planning with checkpoints: cpu, cuda, cuda:1.  [default: cpu]")]
 Trajectories = Annotated[
     Path | str | None,
     Option("Write every step here: actions, states, observations, rewards. One arm: .npz; several: a folder.", "path"),
@@ -203,12 +203,12 @@ class TaskOptions(TypedDict, total=False):
     ]
     perturbation: Annotated[
         Any,
-        Option("What strikes; `wmel list perturbations` names them.  [default: env-default]", names=("perturbations",)),
+        Option("Perturbation; `wmel list perturbations` names them.  [default: env-default]", names=("perturbations",)),
     ]
     perturb_prob: Annotated[
         float | None,
         Option(
-            "Share of episodes that meet the perturbation.  [default: all, where one is named]",
+            "Share of episodes that are perturbed.  [default: all, where one is named]",
             "number",
             at_least=0,
             at_most=1,
@@ -216,7 +216,10 @@ class TaskOptions(TypedDict, total=False):
     ]
     perturb_step: Annotated[
         int | None,
-        Option("Step at which it strikes.  [default: sampled by each episode's seed, within the first half]", "whole"),
+        Option(
+            "Step at which the perturbation occurs.  [default: sampled by each episode's seed, within the first half]",
+            "whole",
+        ),
     ]
 
 

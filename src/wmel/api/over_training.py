@@ -46,9 +46,9 @@ def esnr_over_training(
     ] = None,
     **options: Annotated[Any, o.ReadingOptions, o.SettingsOf("diagnostic", "esnr")],
 ) -> Result:
-    """Read every checkpoint of one or more trainings, and say whether ESNR is U-shaped over them.
+    """Measure ESNR at every checkpoint of one or more trainings, and report whether it is U-shaped.
 
-    OUTPUT holds the readings and over-training.html; the same command goes on from there.
+    OUTPUT holds the readings and over-training.html; the same command continues from there.
     """
     refuse_several_seeds(options["seeds"])
     with plotly_needed():

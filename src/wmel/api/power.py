@@ -13,7 +13,10 @@ from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
 from wmel.stats.power import MAX_SEARCHED, Design, episodes_for_half_width, required_episodes
 
-Rate = Annotated[float, o.Option("Success rate you expect of the oracle, and of the learned model.", "number")]
+Rate = Annotated[
+    float,
+    o.Option("Expected success rate: --oracle with the true dynamics, --learned with the learned model.", "number"),
+]
 POINTS, MOST = 20, 400  # of the curve of power, and the most episodes per arm on it
 
 
@@ -23,14 +26,18 @@ def power(
     oracle: Rate,
     learned: Rate,
     paired: Annotated[bool, o.Option("Both arms run the same seeds.", "flag")] = False,
-    phi: Annotated[float, o.Option("Correlation within a pair.", "number")] = 0.0,
-    equivalence: Annotated[float | None, o.Option("Ask for equivalence within this margin.", "number")] = None,
-    n: Annotated[int | None, o.Option("Episodes per arm you can afford.", "whole")] = None,
-    half_width: Annotated[float | None, o.Option("Ask for an interval this narrow, +-.", "number")] = None,
-    power: Annotated[float, o.Option("Probability of deciding.", "number")] = 0.8,
+    phi: Annotated[float, o.Option("Correlation of the two outcomes of a pair.", "number")] = 0.0,
+    equivalence: Annotated[
+        float | None, o.Option("Episodes that show the rates to be equal within this margin, not a gap.", "number")
+    ] = None,
+    n: Annotated[int | None, o.Option("Episodes per arm; adds what so many can show.", "whole")] = None,
+    half_width: Annotated[
+        float | None, o.Option("Adds the episodes for an interval of the gap of +- this width.", "number")
+    ] = None,
+    power: Annotated[float, o.Option("Probability with which the episodes decide.", "number")] = 0.8,
     paper: o.Paper = False,
 ) -> Result:
-    """The episodes per arm a decision needs, by exact enumeration, and what n of them can find."""
+    """Compute how many episodes per arm a decision needs, by exact enumeration."""
     design = Design(oracle, learned, paired, phi, equivalence)
     rows = answer_questions(design, n=n, half_width=half_width, power=power, paper=paper)
     record = PowerRecord(

@@ -61,7 +61,8 @@ class _Lines:
 
     def __init__(self, title: str, total: float, unit: str, *, in_place: bool = False):
         self.title, self.total, self.unit, self.done = title, total, unit, 0.0
-        self.start = self.last = time.monotonic()
+        self.start, self.covered = time.monotonic(), 0
+        self.last = self.start
         self.beginning, self.end, self.seconds = ("\r", "", 0.5) if in_place else ("", "\n", SECONDS_BETWEEN_LINES)
 
     def advance(self, finished: float) -> None:
@@ -74,10 +75,11 @@ class _Lines:
             self._print(f"{self.title}: {self.total}/{self.total} {self.unit}", end="\n")
         elif self.done and now - self.last >= self.seconds:
             left = (now - self.start) * (self.total - self.done) / self.done
-            done = f"{self.done:.1f}".removesuffix(".0")
-            words = f"{self.title}: {done}/{self.total} {self.unit}, about {left:.0f} s left"
+            words = f"{self.title}: {int(self.done + ROUNDING)}/{self.total} {self.unit}, about {left:.0f} s left"
             self._print(words, end=self.end)
             self.last = now
 
     def _print(self, words: str, *, end: str) -> None:
-        print(f"{self.beginning}{words}", end=end, file=sys.stderr, flush=True)
+        covered = words.ljust(self.covered) if self.beginning else words  # a shorter line leaves nothing of the last
+        print(f"{self.beginning}{covered}", end=end, file=sys.stderr, flush=True)
+        self.covered = len(words)

@@ -41,13 +41,15 @@ from wmel.results import LazyValue, Result
 def study(
     study: Annotated[Any, o.Option("The study, as TOML.", "path", is_argument=True, metavar="FILE")],
     *,
-    dry_run: Annotated[bool, o.Option("Say what is left and how long it will take; store nothing.", "flag")] = False,
+    dry_run: Annotated[
+        bool, o.Option("Print what is left to run and an estimate of the time; store nothing.", "flag")
+    ] = False,
     only: Annotated[str | None, o.Option("Cells whose name fits a pattern: '*/cem*'.")] = None,
     limit: Annotated[int | None, o.Option("Run only this many cells, the first ones.", "whole", at_least=1)] = None,
     anytime: o.Anytime = False,
     **options: Unpack[o.StudyOptions],
 ) -> Result:
-    """Run what is missing of a study, and store it, in runs/<file name> by default; called again it goes on."""
+    """Run what is missing of a study and store it, by default in runs/<file name>; the same call continues it."""
     keep_freed_memory()
     given = Given.of(options["settings"], model={"device": options["device"]})
     device = given.settings["model"].pop("device", None)
@@ -237,7 +239,7 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     counts = f"{count_words(left.cells, 'cell')}{done}; {most}{count_words(left.episodes, 'episode')} to run"
     counts += f", {count_words(left.models, 'model')} to train"
     counts += f", {count_words(left.readings, 'reading')} to take" if readings else ""
-    untimed = "" if left.untimed == 0 else f", without {left.untimed} readings that nothing stored tells the time of"
+    untimed = "" if left.untimed == 0 else f", without {left.untimed} readings of unknown duration"
     time = f"about {most}{_duration(left.seconds)}, processes: {options.executor.workers}{untimed}"
     changed = _changed_words(left.changed, options.when_changed)
     rows = [{"cells": left.cells, "stored": left.whole, "episodes": left.episodes, "models": left.models,

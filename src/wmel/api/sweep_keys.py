@@ -27,7 +27,7 @@ LISTS = {  # kind -> the list of a study that holds parts of it
     "metric": "metrics",
 }
 METRIC = "metric"  # computed from the same rows: each value is a metric of its own, and no point
-NOT_SWEPT = {"executor": "who runs the episodes changes no row"}
+NOT_SWEPT = {"executor": "the executor changes no row"}
 
 
 @dataclass(frozen=True)

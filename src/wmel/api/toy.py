@@ -24,7 +24,7 @@ def esnr_toy(
     seeds: Annotated[int, o.Option("Ascents per estimator and speed.", "whole")] = 300,
     quiet: o.Quiet = False,
 ) -> Result:
-    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how they climb.
+    """Compare gradient estimators on a launch whose distance jumps: their ESNR, and how far they ascend.
 
     With OUTPUT, toy.html, toy.md and toy.json are written there.
     """

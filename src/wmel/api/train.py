@@ -33,8 +33,8 @@ def train(
 ) -> Result:
     """Train a world model and write its checkpoint and card; other keywords are the settings of the trainer.
 
-    A tdmpc2 keeps the episodes it plays in OUTPUT/episodes; one that was stopped goes on when it is called again. It
-    needs no environment where it learns from stored data.
+    A tdmpc2 stores its episodes in OUTPUT/episodes; if it was stopped, the same call continues it. It needs no
+    environment if it learns from stored data.
     """
     given = Given.of(options["settings"])
     folder = Path(output)
@@ -143,7 +143,7 @@ def convert(
     device: o.Device = None,
     **options: Unpack[o.TrainingOptions],
 ) -> Result:
-    """Make a checkpoint of a published TD-MPC2 file (single task): weights as they are, a decoder, and a card.
+    """Convert a published TD-MPC2 file (single task) to a checkpoint: its weights, a fitted decoder, and a card.
 
     The published models of DeepMind Control decide every second step: give --action-repeat 2. Nothing in the file is
     run.

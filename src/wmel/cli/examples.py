@@ -50,7 +50,7 @@ Examples:
   wmel study studies/paper/acrobot-pooled.toml --output runs/acrobot-pooled --executor processes --workers 2
   wmel study my.toml --only '*/cem*' --limit 4
   wmel study my.toml --device cuda
-Run it again after an interruption: what is stored is kept, what failed is tried again. Then: wmel report DIR
+Run it again after an interruption: stored blocks are kept, failed ones are run again. Then: wmel report DIR
 """,
     "report": """\b
 Examples:

@@ -214,7 +214,7 @@ class JudgedGap:
             Unseen.FLOOR: f"more episodes, a stronger planner or {criterion} criterion",
             Unseen.FAILURE: "a stronger planner or an easier criterion",
         }
-        return [*broken, *(f"{change} would show it" for why, change in changes.items() if why is self.unseen)]
+        return [*broken, *(f"{change} may show it" for why, change in changes.items() if why is self.unseen)]
 
     @property
     def _measured(self) -> str:

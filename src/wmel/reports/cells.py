@@ -256,11 +256,13 @@ def scorecard_table(caption: str, estimates: Mapping[str, Estimate]) -> Table:
     return Table(caption, columns, rows)
 
 
+IQM = "return (IQM)"
 COSTS = {
     "steps": ("average_steps_to_success", 1),
     "compute/decision": (COMPUTE, 1),
     "latency_ms": ("average_planning_latency_ms", 2),
     "return": ("average_return", 1),
+    IQM: ("interquartile_mean_return", 1),
     "pre-solved": ("pre_solved_rate", 3),
     "errors": ("error_rate", 3),
 }
@@ -279,7 +281,7 @@ def arms_table(
     columns = (
         TableColumn("arm", False),
         *(TableColumn(label, False) for label in labels),
-        *map(TableColumn, ("success", "95% interval", *measured)),
+        *(TableColumn(title, is_detail=title == IQM) for title in ("success", "95% interval", *measured)),
         TableColumn("n", is_detail=True),
     )
     rows = tuple(

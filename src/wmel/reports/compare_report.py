@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.compare import LEVEL, PairedDelta, PairedDeltas
-from wmel.reports.cells import bounds, count_words, stamp_words, undefined
+from wmel.reports.cells import bounds, count_words, estimate_cell, stamp_words, undefined
 from wmel.reports.document import Document, Points, Section, Table, TableCell, TableColumn, Text
 from wmel.reports.entries import estimate_entry, estimate_from
 from wmel.reports.envelopes import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
@@ -30,6 +30,7 @@ def comparison_record(
         only_in_b=list(deltas.only_in_b),
         notes=notes,
         fail_if_worse=gate,
+        improvement=estimate_entry(deltas.improvement),
     )
 
 
@@ -53,6 +54,7 @@ def _entry(delta: PairedDelta) -> DeltaEntry:
         p_value_holm=delta.p_value_holm,
         smallest_drop_shown=delta.smallest_drop,
         return_delta=estimate_entry(delta.returns),
+        improvement=estimate_entry(delta.improvement),
         errors_a=delta.errors[0],
         errors_b=delta.errors[1],
         unmatched_a=_unmatched_entry(delta.only_in_a),
@@ -67,7 +69,8 @@ def _unmatched_entry(seeds: tuple[int, ...]) -> UnmatchedEntry:
 
 LISTED = 4  # more tasks than this are counted, not named
 LOWER, HIGHER, SAME, UNJUDGED = OUTCOMES = ("lower", "higher", "not shown to differ", "not judged by success")
-NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "p", "Holm p", "return B - A")
+BETTER = "P(B > A)"
+NUMBERS = ("A", "B", "B - A", "95% interval", "pairs", "only A", "only B", "p", "Holm p", "return B - A", BETTER)
 
 
 def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Document:
@@ -75,7 +78,7 @@ def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Doc
 
     `notes` are added to the lines.
     """
-    columns = (TableColumn("task", False), *map(TableColumn, NUMBERS))
+    columns = (TableColumn("task", False), *(TableColumn(title, is_detail=title == BETTER) for title in NUMBERS))
     table = Table("Success of A and B", columns, tuple(map(_row, record.tasks))).without_empty_columns
     alike = {_describe_differences(one) for one in record.tasks}
     tasks = [line for one in record.tasks for line in _task_lines(one, is_alike=len(alike) == 1)]
@@ -84,6 +87,8 @@ def compare_document(record: ComparisonRecord, notes: Sequence[str] = ()) -> Doc
         left += [f"only in {side}: {', '.join(names)}"] if names else []
     shared = [Text(f"A: {record.run_a}", True), Text(f"B: {record.run_b}", True)]
     shared += [Text(f"Compared: {words}.", True) for words in alike if len(alike) == 1]
+    several = [f"return over all tasks, which weigh the same: {words}" for words in _better_words(record)]
+    tasks += several if len(record.tasks) > 1 else []
     sections = [
         Section("Success", [table]),
         Section("Single tasks", [Points.of([*tasks, *notes])]),
@@ -146,6 +151,9 @@ def _row(one: DeltaEntry) -> tuple[TableCell, ...]:
         cell(one.shown_p, ".2g"),
         cell(one.shown_p_holm, ".2g"),
         cell(back.value, "+.1f", back.reason),
+        undefined("an earlier version wrote this record")
+        if one.improvement is None
+        else estimate_cell(one.improvement),
     )
 
 
@@ -169,7 +177,15 @@ def _return_words(one: DeltaEntry) -> list[str]:
     back = one.return_delta
     if back.value is None:
         return []
-    return [f"return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})"]
+    return [f"return B - A {back.value:+.1f} {bounds(estimate_from(back), 1)} ({back.method})", *_better_words(one)]
+
+
+def _better_words(one: DeltaEntry | ComparisonRecord) -> list[str]:
+    """The probability of improvement in return."""
+    found = one.improvement
+    if found is None or found.value is None:
+        return []
+    return [f"probability of improvement {found.value:.3f} {bounds(estimate_from(found))}"]
 
 
 def _error_words(one: DeltaEntry) -> list[str]:

@@ -1,5 +1,6 @@
 """A report as data: an answer, sections of text, tables and figures; `html`, `markdown` and `terminal` render it."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,7 +9,14 @@ from typing import Any, NamedTuple
 from wmel.errors import requires_package
 from wmel.parts import import_object
 
+BREAKS = re.compile(r"(?<=\w[_/=\[])(?=\w)|(?<=\w[-.,])(?=[^\W\d_])")  # where a line may end within a name
+LONG_WORD = 12  # characters; shorter words stay whole
 NAMED = 4  # more rows than this are counted in a note, not named
+
+
+def pieces(word: str) -> list[str]:
+    """A word, divided behind its marks if it is long: a line may end there."""
+    return BREAKS.split(word) if len(word) > LONG_WORD else [word]
 
 
 class TableCell(NamedTuple):

@@ -126,6 +126,7 @@ class DeltaEntry(Entry):
     p_value_holm: Share | None = None  # over the tasks; a difference is shown if it is at most .05
     smallest_drop_shown: Share | None  # with 80% power by so many pairs; null: none would be
     return_delta: EstimateEntry
+    improvement: EstimateEntry | None = None  # probability that B returns more; null: an earlier version's record
     errors_a: Count
     errors_b: Count
     unmatched_a: UnmatchedEntry
@@ -175,6 +176,7 @@ class ComparisonRecord(Envelope):
     only_in_b: list[str]
     notes: list[str]
     fail_if_worse: GateEntry | None
+    improvement: EstimateEntry | None = None  # over the tasks, which weigh the same
 
 
 Cosine = Annotated[float, Field(ge=-1.000001, le=1.000001)]
@@ -219,7 +221,7 @@ class EsnrEntry(Entry):
 
 
 class EsnrDifferenceEntry(Entry):
-    """The ESNR of one model less that of another, at the same states and noise."""
+    """The ESNR of one model minus that of another, at the same states and noise."""
 
     model: str
     other: str

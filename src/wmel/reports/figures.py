@@ -14,7 +14,7 @@ from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, st
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
 from wmel.reports.study_readings import ReadingCurve, reading_curves
 
-ROW, LONGEST = 26, 44  # pixels of a row, characters of its name
+ROW, LONGEST = 26, 60  # pixels of a row, characters of its name
 RATES = ("success_rate", "perturbation_recovery_rate", "pre_solved_rate", "error_rate")  # shares of episodes
 WIDE = 30  # values whose ends are this many times apart are drawn on a logarithmic axis
 
@@ -158,9 +158,9 @@ def outcomes(record: Any) -> go.Figure:
 
 
 def differences_figure(record: ComparisonRecord) -> go.Figure:
-    """The difference of success of every task of two runs, B less A."""
+    """The difference of success of every task of two runs, B minus A."""
     found = {one.task: one.success_delta for one in record.tasks if one.success_delta.low is not None}
-    figure = _intervals(found, "success of B less that of A (share of episodes), with 95% interval", [-1.05, 1.05])
+    figure = _intervals(found, "success of B minus that of A (share of episodes), with 95% interval", [-1.05, 1.05])
     return figure.add_vline(0, line={"color": GREY, "width": 1.5})
 
 
@@ -209,7 +209,7 @@ def _intervals(rows: Mapping[str, Any], title: str, reach: list[float] | None) -
     )  # fmt: skip
     figure.update_xaxes(title=title, range=reach)
     names = [html.escape(_short(name)) for name in rows]
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names)
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names, autorange="reversed")
     return figure
 
 

@@ -16,6 +16,7 @@ from wmel.reports.document import (
     Table,
     TableColumn,
     Text,
+    pieces,
     plotly_needed,
 )
 from wmel.reports.figure_style import MARKS
@@ -57,11 +58,11 @@ a { color: var(--link); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .figure { width: 100%; overflow-x: auto; margin-bottom: 2rem; }
 .js-plotly-plot svg text:not(.hoverlayer *) { fill: var(--ink) !important; }
+@media (min-width: 601px) { td wbr, th wbr { display: none; } }
 @media (max-width: 600px) {
   table { font-size: .72rem; }
   th, td { padding: .3rem .25rem; }
-  tbody th { overflow-wrap: anywhere; min-width: 3.6rem; }
-  tbody th:first-child { min-width: 5.2rem; }
+  tbody td:last-child:not(.number) { min-width: 12rem; }
   .number, thead th { white-space: normal; }
 }
 @media print { details::details-content { content-visibility: visible; } }
@@ -105,8 +106,8 @@ def render_html(document: Document) -> str:
     """The whole file, to be written as UTF-8; everything a document holds is plain text and escaped here."""
     scripts = _scripts() if document.figures else []
     shared = "".join(map(_text, document.shared))
-    answer = f'<p class="answer">{escape(document.answer)}</p>'
-    header = f"<header><h1>{escape(document.title)}</h1>{answer}{shared}</header>"
+    answer = f'<p class="answer">{_wrapped(document.answer)}</p>'
+    header = f"<header><h1>{_wrapped(document.title)}</h1>{answer}{shared}</header>"
     sections = [section for section in document.sections if not section.is_empty]
     body = "".join(_section(section, f"section-{number}") for number, section in enumerate(sections, 1))
     return (
@@ -124,8 +125,8 @@ def _section(section: Section, place: str, level: int = 2) -> str:
     if any(isinstance(block, Figure) for block in section.blocks):
         content += NO_SCRIPT
     if section.is_folded:
-        return f"<details><summary>{escape(section.title)}</summary>{content}</details>\n"
-    heading = f'<h{level} id="{place}">{escape(section.title)}</h{level}>'
+        return f"<details><summary>{_wrapped(section.title)}</summary>{content}</details>\n"
+    heading = f'<h{level} id="{place}">{_wrapped(section.title)}</h{level}>'
     return f'<section aria-labelledby="{place}">{heading}{content}</section>\n'
 
 
@@ -143,7 +144,7 @@ def _block(block: Block, place: str, level: int) -> str:
 
 def _text(text: Text) -> str:
     quiet = ' class="quiet"' if text.is_quiet else ""
-    return f"<p{quiet}>{escape(text.words)}</p>"
+    return f"<p{quiet}>{_wrapped(text.words)}</p>"
 
 
 def _points(points: Points) -> str:
@@ -155,35 +156,35 @@ def _points(points: Points) -> str:
 
 def _point(point: ListItem) -> str:
     if not (point.name or point.label):
-        return f"<li>{escape(point.words)}</li>"
+        return f"<li>{_wrapped(point.words)}</li>"
     mark = f' style="--mark: {MARKS[point.label][0]}"' if point.label in MARKS else ""
-    label = f' <span class="verdict">{escape(point.label)}</span>' if point.label else ""
-    return f"<li{mark}><strong>{escape(point.name)}</strong>{label}<br>{escape(point.words)}</li>"
+    label = f' <span class="verdict">{_wrapped(point.label)}</span>' if point.label else ""
+    return f"<li{mark}><strong>{_wrapped(point.name)}</strong>{label}<br>{_wrapped(point.words)}</li>"
 
 
 def _table(table: Table) -> str:
     """The table, and why something in it is n/a; nothing where it has no rows."""
     if not table.rows:
         return ""
-    heads = "".join(f'<th scope="col"{_side(column)}>{escape(column.title)}</th>' for column in table.columns)
+    heads = "".join(f'<th scope="col"{_side(column)}>{_wrapped(column.title)}</th>' for column in table.columns)
     rows = []
     for row in table.rows:
         cells = [
-            f'<th scope="row"{_side(column)}>{escape(cell.text)}</th>'
+            f'<th scope="row"{_side(column)}>{_wrapped(cell.text)}</th>'
             if place < table.names
-            else f"<td{_side(column)}>{escape(cell.text)}</td>"
+            else f"<td{_side(column)}>{_wrapped(cell.text)}</td>"
             for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = escape(table.caption)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
-        f"<caption><span>{caption}</span></caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
+        f"<caption><span>{_wrapped(table.caption)}</span></caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
     )
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return f'<ul class="notes">{"".join(f"<li>{escape(one)}</li>" for one in notes)}</ul>' if notes else ""
+    return f'<ul class="notes">{"".join(f"<li>{_wrapped(one)}</li>" for one in notes)}</ul>' if notes else ""
 
 
 def _figure(figure: Figure) -> str:
@@ -215,6 +216,11 @@ def _policy(scripts: list[str]) -> str:
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     rules = f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
     return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+
+
+def _wrapped(text: str) -> str:
+    """Escaped text; a long word may break behind its marks, and nowhere else where that suffices."""
+    return " ".join("<wbr>".join(map(escape, pieces(word))) for word in text.split(" "))
 
 
 def _side(column: TableColumn) -> str:

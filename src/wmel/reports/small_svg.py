@@ -1,5 +1,6 @@
 """Small drawings of a result that need no script: its intervals, its curves, or what holds and what does not."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -9,6 +10,8 @@ from wmel.stats.estimate import Estimate
 
 LEFT, WIDE = 260, 380  # pixels before the axis, and along it
 HIGH = 160
+FAR = 100  # positive numbers that lie so many times apart have a logarithmic axis
+ROOM = 45  # pixels of the number at an end of the axis
 COLOURS = ("#0077bb", "#e8702a", "#009988", "#ee3377", "#cc3311")
 
 
@@ -57,19 +60,29 @@ def _intervals_svg(found: Sequence[tuple[str, float, float, float]]) -> str:
     if not found:
         return ""
     low, high = min(one[2] for one in found), max(one[3] for one in found)
-    span = (high - low) or 1.0
+    is_log = low > 0 and high / low >= FAR
 
     def across(value: float) -> float:
-        return LEFT + WIDE * (value - low) / span
+        if is_log:
+            return LEFT + WIDE * math.log(value / low) / math.log(high / low)
+        return LEFT + WIDE * (value - low) / ((high - low) or 1.0)
 
-    marks = []
+    foot = 24 + 22 * len(found)
+    marks = _zero(across(0), foot) if low < 0 < high else []
     for place, (name, value, left, right) in enumerate(found):
         y = 20 + 22 * place
         marks.append(f'<text x="{LEFT - 10}" y="{y + 4}" text-anchor="end" font-size="12">{escape(name[:40])}</text>')
         marks.append(f'<line x1="{across(left):.1f}" x2="{across(right):.1f}" y1="{y}" y2="{y}" stroke="#777"/>')
         marks.append(f'<circle cx="{across(value):.1f}" cy="{y}" r="4" fill="{COLOURS[0]}"/>')
-    foot = 24 + 22 * len(found)
-    return _svg([*marks, *_ends(low, high, foot)], foot + 8)
+    scale = [f'<text x="{LEFT + WIDE / 2}" y="{foot}" text-anchor="middle" font-size="11">log</text>'] if is_log else []
+    return _svg([*marks, *_ends(low, high, foot), *scale], foot + 8)
+
+
+def _zero(x: float, foot: int) -> list[str]:
+    """A line at 0, named where there is room between the ends of the axis."""
+    line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{foot - 12}" stroke="#bbb" stroke-dasharray="3"/>'
+    has_room = LEFT + ROOM < x < LEFT + WIDE - ROOM
+    return [line, *([f'<text x="{x:.1f}" y="{foot}" text-anchor="middle" font-size="11">0</text>'] if has_room else [])]
 
 
 def curves_svg(curves: Curves) -> str:

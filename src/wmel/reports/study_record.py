@@ -20,7 +20,15 @@ from wmel.reports.envelopes import (
     ReadingEntry,
     StudyRecord,
 )
-from wmel.reports.json_envelope import CPGEntry, CPGRecord, Envelope, IntervalEntry, RunRecord, VerdictEntry
+from wmel.reports.json_envelope import (
+    CPGEntry,
+    CPGRecord,
+    Envelope,
+    IntervalEntry,
+    RunRecord,
+    ScorecardEntry,
+    VerdictEntry,
+)
 from wmel.reports.records import read_record, recorded_run, run_metadata, run_record, stamp, write_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
@@ -146,12 +154,14 @@ def _verdict_entry(verdict: Verdict) -> VerdictEntry:
 def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     """The arms of a comparison, from their records beside it; one that does not follow from them is refused."""
     runs: dict[str, Run] = {}
+    cards: dict[str, ScorecardEntry] = {}
     for name, file in record.arms.items():
         if Path(file).name != file:
             raise BadRecord(f"{path} is not a wmel record: arms.{name}: {file!r} does not lie beside it")
         arm = read_record(path.parent / file)
         if not isinstance(arm, RunRecord):
             raise BadRecord(f"{path.parent / file} is no record of a run, as an arm of {path} must be")
+        cards[name] = arm.scorecard
         runs[name] = replace(recorded_run(arm), coverage=coverage_from(record.coverage.get(name)))
     if not {"oracle", "random", *record.cpgs} <= set(runs):
         raise BadRecord(f"{path} is not a wmel record: it names no file for some of its arms")
@@ -161,7 +171,7 @@ def recorded_arms(path: Path, record: CPGRecord) -> Arms:
     arms = Arms(
         runs["oracle"], models, runs["random"], record.max_episodes, data_coverage=covered, looked=record.looked
     )
-    recomputed = cpg_record(arms, record.setting.metrics, tau=record.tau)
+    recomputed = cpg_record(arms, record.setting.metrics, tau=record.tau).model_copy(update={"scorecards": cards})
     for field in ("environment", "setting", "scorecards", "cpgs"):
         stored, derived = (one.model_dump()[field] for one in (record, recomputed))
         if not follows(stored, derived):

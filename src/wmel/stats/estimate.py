@@ -11,6 +11,7 @@ from wmel.errors import BadInput, require_share, shorten
 
 MAX_EPISODES = 1e12  # beyond, intervals are rounding errors
 MIN_VALUES = 5  # fewer have no interval: a few values say too little of the shape of their distribution
+MIN_MIDDLE = 15  # of an interquartile mean's interval: the middle half of fewer may be one of two groups alone
 MIN_EPISODES = 20  # of the interval of a percentile
 TAIL = 0.025  # of a 95% interval, on each side
 Z95 = 1.96  # the quantile of the CPG paper, used wherever its numbers must reproduce
@@ -120,6 +121,27 @@ def mean_over_clusters(values: np.ndarray, clusters: np.ndarray, *, lowest: floa
     error = math.sqrt(count / (count - 1) * float(rest @ rest)) / values.size
     half = t_quantile(count - 1, 0.95) * error
     return Estimate(centre, max(centre - half, lowest), centre + half, values.size, "t")
+
+
+def interquartile_mean(values: object) -> Estimate:
+    """Mean of values [n] without the lowest and the highest quarter, rounded down, with Student's interval.
+
+    The interval allows for the values that were left out (Yuen 1974, Biometrika 61).
+    """
+    ordered = np.sort(finite_numbers(values, "the values of an interquartile mean"))
+    if ordered.size < MIN_VALUES:
+        reason = f"an interquartile mean needs {MIN_VALUES} values, there are {ordered.size}"
+        return Estimate.undefined(reason, ordered.size)
+    cut = ordered.size // 4
+    middle = ordered[cut : ordered.size - cut]
+    centre, count = float(middle.mean()), middle.size
+    if ordered.size < MIN_MIDDLE:
+        return Estimate(centre, n=ordered.size, method=f"fewer than {MIN_MIDDLE} have no interval")
+    if np.ptp(middle) == 0:
+        return Estimate(centre, n=ordered.size, method="the middle half is all equal, which shows no spread")
+    squares = float(ordered.clip(middle[0], middle[-1]).var()) * ordered.size
+    half = t_quantile(count - 1, 0.95) * math.sqrt(squares / (count * (count - 1)))
+    return Estimate(centre, centre - half, centre + half, ordered.size, "t of the middle half")
 
 
 def percentile_over_clusters(values: np.ndarray, clusters: np.ndarray, percent: float) -> Estimate:

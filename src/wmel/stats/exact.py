@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from wmel.stats.estimate import Bounds
+from wmel.errors import BadInput
+from wmel.stats.estimate import MIN_VALUES, Bounds, Estimate, finite_numbers
 from wmel.stats.numerics import count_leading, log_factorials
 from wmel.stats.paired import PairedCounts, mcnemar_one_sided_mid_p, paired_score, tango
 from wmel.stats.proportions import fisher_mid_p, miettinen_nurminen, score
@@ -139,6 +140,24 @@ def method_of(arms: TwoArms) -> str:
     """The name of the test and of its interval."""
     score_test = "tango" if isinstance(arms, PairedArms) else "miettinen-nurminen"
     return "exact score" if is_small(arms) else score_test
+
+
+def probability_of_improvement(better: object, worse: object) -> Estimate:
+    """How likely a value of `better` [n] is above the value of `worse` [n] beside it; equal values count as half.
+
+    Agarwal et al. (2021) compare all values of a stratum, which is a pair here: Mann and Whitney's U of each pair,
+    averaged. The interval is that of the gap between the shares of pairs above and below.
+    """
+    one, other = (finite_numbers(values, "compared values") for values in (better, worse))
+    if one.ndim != 1 or one.shape != other.shape:
+        raise BadInput(f"paired values need as many values each, got {one.size} and {other.size}")
+    if one.size < MIN_VALUES:
+        reason = f"a probability of improvement needs {MIN_VALUES} pairs, there are {one.size}"
+        return Estimate.undefined(reason, one.size)
+    arms, above, below = PairedArms(one.size), int((one > other).sum()), int((one < other).sum())
+    low, high = exact_interval(arms, above, below)
+    value = 0.5 + (above - below) / (2 * one.size)
+    return Estimate(value, 0.5 + float(low) / 2, 0.5 + float(high) / 2, one.size, method_of(arms))
 
 
 def p_value(arms: TwoArms, first: int, second: int, difference: float = 0.0) -> float:

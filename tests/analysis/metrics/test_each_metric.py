@@ -21,6 +21,12 @@ def test_steps_are_averaged_over_successes_only():
     assert value("average_steps_to_success", **steps) == 15
 
 
+def test_the_interquartile_mean_leaves_out_the_best_and_the_worst_quarter_of_whole_episodes():
+    returns = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 1000.0, np.nan]
+    assert value("interquartile_mean_return", **{"return": returns}) == 35  # (20 + 30 + 40 + 50) / 4
+    assert METRICS.load("interquartile_mean_return")(table(**{"return": [np.nan]})).reason
+
+
 def test_without_a_success_steps_are_undefined():
     estimate = METRICS.load("average_steps_to_success")(table(success=[False]))
     assert estimate.value is None and estimate.reason == "no episode succeeded"

@@ -270,3 +270,14 @@ def test_per_rollout_the_estimate_and_both_ends_are_shared_out_over_the_populati
     for end in ("value", "low", "high"):
         assert getattr(found.esnr_per_rollout, end) == getattr(found.esnr, end) / each
     assert found.esnr.low < found.esnr.value < found.esnr.high
+
+
+def test_a_ratio_below_zero_is_refused_where_a_few_samples_hold_all_the_noise():
+    """Two of 64 gradients do. Without one of them the ratio doubles: the jackknife subtracts 63 times the mean rise,
+    which is all of the ratio, and a little more."""
+    samples = np.ones((12, 64, 1)) + np.linspace(0, 1e-6, 64)[None, :, None]
+    samples[:, 0], samples[:, 1] = 1.5, 0.5
+    measured = result(samples)
+    assert (measured.per_observation < 0).all() and measured.raw > 100
+    assert not measured.esnr.is_defined and "pooled" in measured.esnr.reason
+    assert not measured.esnr_per_rollout.is_defined and measured.pooled.value > 100

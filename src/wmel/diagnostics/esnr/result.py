@@ -13,6 +13,9 @@ from wmel.stats.estimate import Estimate
 from wmel.stats.means import DOMINANT, MIN_CLUSTERS, cluster_bootstrap, largest_share, skewed_mean, skewed_ratio
 
 MAX_BROKEN = 0.01  # share of NaN gradients beyond which nothing is estimated
+OVERCORRECTED = (
+    "the correction of the bias exceeds the ratio, because few samples hold most of the noise: use the pooled ratio"
+)
 MIN_FOR_JACKKNIFE = 64  # samples
 MIN_FOR_ESNR = 32  # samples: with fewer the bias cannot be estimated (docs/calibration.md)
 MIN_FOR_POOLED = 16  # episodes: the interval of fewer covers less than .90 (docs/calibration.md)
@@ -58,6 +61,8 @@ class Esnr:
         if self.why_undefined:
             return Estimate.undefined(self.why_undefined)
         estimate = mean_over_states(self.per_observation, self.episodes, self.settings.samples)
+        if estimate.high is not None and estimate.high < 0:
+            return Estimate.undefined(OVERCORRECTED, estimate.n)
         return replace(estimate, method=f"{estimate.method}; bias: {self.correction}")
 
     @cached_property
