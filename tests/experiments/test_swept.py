@@ -87,7 +87,8 @@ def test_policies_are_reported_with_their_scorecards(reported):
     (alone,) = record["uncompared"]
     assert set(alone["scorecards"]) == {f"{PARTS}:March[action=1]", f"{PARTS}:March[action=2]", "random"}
     assert result.table["action"].drop_nulls().to_list() == [1, 2]
-    assert "| action |" in text and "March[action=2]" in text and "March[action=2]" in page
+    assert "| action |" in text and "March[action=2]" in text and "March[action=2]" in page.replace("<wbr>", "")
+    assert "policy: march\n" in text  # the swept setting is that of an arm, not of all
     (curve,) = study_curves(result.record)
     assert curve.label == "action" and [point.at for point in curve.success[f"{PARTS}:March"]] == [1, 2]
 

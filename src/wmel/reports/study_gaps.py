@@ -138,7 +138,8 @@ def facts_of(comparison: ComparisonEntry) -> dict[str, str]:
     """The settings that all arms share, without those that the study sweeps."""
     setting = comparison.setting
     episodes = f"{setting.episodes} of at most {setting.horizon} steps"
-    return setting_facts(setting, episodes, ("model", *comparison.labels))
+    swept_by_arms = {name for labels in comparison.arm_labels.values() for name in labels}
+    return setting_facts(setting, episodes, ("model", *comparison.labels, *swept_by_arms))
 
 
 def _count_distinct(facts: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
