@@ -127,13 +127,13 @@ def collector_of(entries: list[dict[str, Any]], wanted: Mapping[str, Any]) -> di
         return {}
     from wmel.training.checkpoints import read_card
 
-    said = read_card(folders[0]).get("collect")
-    if not isinstance(said, dict) or not isinstance(said.get("policy"), str | list | dict):
+    collected = read_card(folders[0]).get("collect")
+    if not isinstance(collected, dict) or not isinstance(collected.get("policy"), str | list | dict):
         return {}
-    if said["policy"] in ("all", "stored"):
+    if collected["policy"] in ("all", "stored"):
         return {}
-    share, steps = said.get("epsilon"), said.get("episode_steps")
-    found: dict[str, Any] = {"source": said["policy"]}
+    share, steps = collected.get("epsilon"), collected.get("episode_steps")
+    found: dict[str, Any] = {"source": collected["policy"]}
     if isinstance(share, int | float) and "epsilon" not in wanted:
         found["epsilon"] = float(share)
     if isinstance(steps, int) and steps > 0 and "episode_steps" not in wanted:
@@ -152,5 +152,5 @@ def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
         world, diagnostic.methods_in(world), diagnostic.states, diagnostic.samples, diagnostic.plan_horizon
     )
     if diagnostic.oracle and slopes >= MANY_STEPS and not quiet:
-        told = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
-        note(f"{told}; oracle=False (--no-oracle) leaves them out")
+        cost = f"the oracle's slopes take {slopes / 1e6:.0f} million steps of the simulator"
+        note(f"{cost}; oracle=False (--no-oracle) leaves them out")

@@ -137,7 +137,7 @@ class ModelKeys(PartKeys):
     seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _is_one_thing(self) -> "ModelKeys":
+    def _check_source(self) -> "ModelKeys":
         kinds = [kind for kind in SOURCES if getattr(self, kind) not in (None, False)]
         if len(kinds) != 1:
             raise ValueError(f"a model is one of checkpoint, object and trainer, got {' and '.join(kinds) or 'none'}")
@@ -283,7 +283,7 @@ class CriterionKeys(Keys):
     stop: Literal["success", "horizon"] | None = None
 
     @model_validator(mode="after")
-    def _is_given_once(self) -> "CriterionKeys":
+    def _check_given_once(self) -> "CriterionKeys":
         if self.criterion is not None and self.success is not None:
             raise ValueError("criterion and success are the same setting: give one of them")
         return self

@@ -171,7 +171,7 @@ def _folder_of(store: Store) -> Any:
 
 
 def _is_same_result(one: Manifest | Study, other: Manifest | Study) -> bool:
-    if one.verb["name"] != other.verb["name"] or _swept(one.verb) != _swept(other.verb):
+    if one.verb["name"] != other.verb["name"] or _swept_settings(one.verb) != _swept_settings(other.verb):
         return False
     if one.verb["name"] == "study":
         return one.name == other.name
@@ -191,7 +191,7 @@ def _diagnostics_of(result: Manifest | Study) -> set[str]:
     return {f"{sorted(sweeps.values())} {_parts_text(sweeps, parts)}" for sweeps, parts in found}
 
 
-def _swept(verb: Mapping[str, Any]) -> list[str]:
+def _swept_settings(verb: Mapping[str, Any]) -> list[str]:
     return sorted(verb.get("swept", ()))
 
 

@@ -134,7 +134,7 @@ class DeltaEntry(Entry):
     compared: list[str]  # what differs between the runs
 
     @model_validator(mode="after")
-    def _is_one_delta(self) -> "DeltaEntry":
+    def _check_delta(self) -> "DeltaEntry":
         counts, delta = self.outcomes, self.success_delta.value
         if (counts is None) != (delta is None):
             raise ValueError("a difference of success has its pairs counted")
@@ -250,7 +250,7 @@ class EsnrRecord(Envelope):
     parts: dict[str, Any] = Field(default_factory=dict)  # environment, objective and diagnostic as {name, **settings}
 
     @model_validator(mode="after")
-    def _is_one_sitting(self) -> "EsnrRecord":
+    def _check_readings(self) -> "EsnrRecord":
         for one in self.readings:
             for numbers in (one.per_state, one.cosine_per_state):
                 if numbers is not None and len(numbers) != len(self.states):

@@ -146,10 +146,10 @@ def difference_table(record: EsnrRecord) -> Table:
 def esnr_sentences(record: EsnrRecord) -> list[str]:
     """What the readings show, and their limits."""
     models = list(dict.fromkeys(one.model for one in record.readings))
-    told = [sentence for model in models for sentence in _of_model(record, model)]
+    sentences = [sentence for model in models for sentence in _of_model(record, model)]
     for one in record.differences:
-        told += _difference_words(one.model, one.other, one.method, one.estimate)
-    return [*told, *_caveats(record.readings)]
+        sentences += _difference_words(one.model, one.other, one.method, one.estimate)
+    return [*sentences, *_caveats(record.readings)]
 
 
 def describe_readings(record: EsnrRecord) -> str:
@@ -163,10 +163,10 @@ def describe_readings(record: EsnrRecord) -> str:
 
 def _of_model(record: EsnrRecord, model: str) -> list[str]:
     rows = [one for one in record.readings if one.model == model]
-    told = [f"{model}: {_usable_words(rows)}"] if len(rows) > 1 else []
+    sentences = [f"{model}: {_usable_words(rows)}"] if len(rows) > 1 else []
     for one in rows:
-        told += [f"{model}, {one.method}: {words}" for words in (*_direction_words(one), *_warnings(one))]
-    return told
+        sentences += [f"{model}, {one.method}: {words}" for words in (*_direction_words(one), *_warnings(one))]
+    return sentences
 
 
 def _usable_words(rows: Sequence[EsnrEntry]) -> str:
@@ -199,44 +199,44 @@ def _direction_words(one: EsnrEntry) -> list[str]:
     if cosine.value is None:
         return [f"where its gradients point is unknown ({cosine.reason})"]
     if cosine.low is None or cosine.high is None:
-        said = "too few episodes to say where its gradients point"
+        direction = "too few episodes to say where its gradients point"
     elif cosine.high < 0:
-        said = "its gradients point against the truth"
+        direction = "its gradients point against the truth"
     elif cosine.low <= 0:
-        said = "its gradients are not shown to point the way of the truth"
+        direction = "its gradients are not shown to point the way of the truth"
     else:
-        said = "its gradients point the way of the truth on average"
-    told = f"{said} (cosine {with_interval(cosine).text})"
-    return [told + (f", and against it at {against:.0%} of the resolved states" if against else "")]
+        direction = "its gradients point the way of the truth on average"
+    words = f"{direction} (cosine {with_interval(cosine).text})"
+    return [words + (f", and against it at {against:.0%} of the resolved states" if against else "")]
 
 
 def _warnings(one: EsnrEntry) -> list[str]:
-    told = []
+    sentences = []
     if one.esnr.value is None:
-        told.append(f"no ESNR: {one.esnr.reason}")
+        sentences.append(f"no ESNR: {one.esnr.reason}")
     elif one.esnr.low is None:
-        told.append(f"no interval of its ESNR: {_why_no_interval(one)}")
-    told += _bias_words(one)
+        sentences.append(f"no interval of its ESNR: {_why_no_interval(one)}")
+    sentences += _bias_words(one)
     if _has_few_samples(one):
-        told.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
+        sentences.append(f"{one.settings['samples']} gradients a state: too few to correct the bias of skewed ones")
     if _is_dominated(one):
-        told.append(
+        sentences.append(
             f"one state makes up {one.dominance:.0%} of its mean ESNR: go by the median ({short(one.median)}) or the "
             f"pooled ratio ({short(one.pooled.value)})"
         )
     if one.dead_share >= MUCH:
-        told.append(f"{one.dead_share:.0%} of the coordinates never have a gradient (dead) and are left out")
+        sentences.append(f"{one.dead_share:.0%} of the coordinates never have a gradient (dead) and are left out")
     if one.infinite_share >= MUCH:
-        told.append(f"{one.infinite_share:.0%} of the coordinates have a gradient without noise and are left out")
+        sentences.append(f"{one.infinite_share:.0%} of the coordinates have a gradient without noise and are left out")
     if one.broken_share > 0:
-        told.append(f"{one.broken_share:.2%} of the gradients are NaN or infinite and are left out")
+        sentences.append(f"{one.broken_share:.2%} of the gradients are NaN or infinite and are left out")
     if one.flat_share >= MUCH:
-        told.append(f"at {one.flat_share:.0%} of the states every action sequence has the same return")
+        sentences.append(f"at {one.flat_share:.0%} of the states every action sequence has the same return")
     if one.alignment is not None and one.alignment.unresolved_share >= MUCH:
-        told.append(f"at {one.alignment.unresolved_share:.0%} of the states the true direction is not resolved")
+        sentences.append(f"at {one.alignment.unresolved_share:.0%} of the states the true direction is not resolved")
     if one.out_of_range_share >= 0.1:
-        told.append(f"{one.out_of_range_share:.0%} of the sampled actions lie beyond the action range")
-    return told
+        sentences.append(f"{one.out_of_range_share:.0%} of the sampled actions lie beyond the action range")
+    return sentences
 
 
 def _bias_words(one: EsnrEntry) -> list[str]:
@@ -261,33 +261,33 @@ def _difference_words(model: str, other: str, method: str, estimate: EstimateEnt
 
 
 def _caveats(rows: Sequence[EsnrEntry]) -> list[str]:
-    told = []
+    sentences = []
     methods = {one.method for one in rows}
     if len(methods) > 1:
-        told.append(
+        sentences.append(
             "Not comparable: ESNR of different estimators are different quantities; rank them per rollout only"
             + (", for one cem gradient takes a whole population" if "cem" in methods else "")
             + "."
         )
-    told.append(
+    sentences.append(
         "Not comparable: ESNR of other tasks, objectives, horizons, sigmas or action units; a smooth wrong model can "
         "exceed the truth."
     )
     if any(one.alignment is not None for one in rows):
-        told.append(
+        sentences.append(
             "ESNR does not see whether gradients are wrong, alignment does. The truth is the slope of the return "
             "(fog(fd)): where the return jumps it sees what is between jumps, zog and cem the whole. The truth has "
             "noise of its own, and the noise of both keeps the cosine below 1: compare with the oracle's own rows."
         )
     elif any(one.model == ORACLE for one in rows):
-        told.append(
+        sentences.append(
             "ESNR does not see whether gradients are wrong, and levels have no slope to compare directions with."
         )
     else:
-        told.append(
+        sentences.append(
             "ESNR does not see whether gradients are wrong, and there is no truth here to compare directions with."
         )
-    return told
+    return sentences
 
 
 def _row(one: EsnrEntry) -> tuple[TableCell, ...]:

@@ -49,7 +49,7 @@ def lines_of(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     return lines | {ORACLE: _line(GREY, "diamond", "solid"), FLOOR: _line(GREY, "x", "dot")}
 
 
-def titled(label: str) -> str:
+def axis_title(label: str) -> str:
     """A swept label as the title of an axis."""
     words, unit = label.replace("_", " "), UNITS.get(label)
     return words if unit is None else f"{words} ({unit})"

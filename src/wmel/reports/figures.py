@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from wmel.contract.cell import ORACLE, label_value
 from wmel.reports.envelopes import CheckRecord, ComparisonRecord, StudyRecord
-from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, layout, lines_of, mark, titled
+from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, axis_title, layout, lines_of, mark
 from wmel.reports.small_svg import Curves, Intervals
 from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves
 from wmel.reports.study_gaps import StudyGap, equivalence_margin, study_gaps
@@ -87,7 +87,7 @@ def _reading_figure(curve: ReadingCurve, lines: Mapping[str, dict[str, Any]]) ->
     for line, points in curve.lines.items():
         _draw(figure, line, points, **lines[line])
     _swept_axis(figure, curve.label, curve.values, curve.where)
-    figure.update_yaxes(title=html.escape(titled(curve.measure)))
+    figure.update_yaxes(title=html.escape(axis_title(curve.measure)))
     return figure
 
 
@@ -96,7 +96,7 @@ def _swept_axis(figure: go.Figure, label: str, values: Sequence[Any], where: str
     is_words = any(isinstance(value, str) for value in values)
     spread = not is_words and values[0] > 0 and values[-1] / values[0] >= WIDE
     kind = "category" if is_words else "log" if spread else "linear"
-    figure.update_xaxes(title=html.escape(titled(label)), type=kind)
+    figure.update_xaxes(title=html.escape(axis_title(label)), type=kind)
     if is_words:
         names = [html.escape(_short(value)) for value in values]
         figure.update_xaxes(categoryorder="array", categoryarray=values, tickvals=values, ticktext=names)
@@ -193,7 +193,7 @@ def curves_figure(curves: Curves) -> go.Figure:
 
 def intervals_figure(intervals: Intervals) -> go.Figure:
     """Estimates by name, on an axis as long as they need."""
-    return _intervals(intervals.rows, html.escape(titled(intervals.title)), None)
+    return _intervals(intervals.rows, html.escape(axis_title(intervals.title)), None)
 
 
 def _intervals(rows: Mapping[str, Any], title: str, reach: list[float] | None) -> go.Figure:

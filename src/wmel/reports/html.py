@@ -106,8 +106,8 @@ def render_html(document: Document) -> str:
     """The whole file, to be written as UTF-8; everything a document holds is plain text and escaped here."""
     scripts = _scripts() if document.figures else []
     shared = "".join(map(_text, document.shared))
-    answer = f'<p class="answer">{_wrapped(document.answer)}</p>'
-    header = f"<header><h1>{_wrapped(document.title)}</h1>{answer}{shared}</header>"
+    answer = f'<p class="answer">{_allow_breaks(document.answer)}</p>'
+    header = f"<header><h1>{_allow_breaks(document.title)}</h1>{answer}{shared}</header>"
     sections = [section for section in document.sections if not section.is_empty]
     body = "".join(_section(section, f"section-{number}") for number, section in enumerate(sections, 1))
     return (
@@ -125,8 +125,8 @@ def _section(section: Section, place: str, level: int = 2) -> str:
     if any(isinstance(block, Figure) for block in section.blocks):
         content += NO_SCRIPT
     if section.is_folded:
-        return f"<details><summary>{_wrapped(section.title)}</summary>{content}</details>\n"
-    heading = f'<h{level} id="{place}">{_wrapped(section.title)}</h{level}>'
+        return f"<details><summary>{_allow_breaks(section.title)}</summary>{content}</details>\n"
+    heading = f'<h{level} id="{place}">{_allow_breaks(section.title)}</h{level}>'
     return f'<section aria-labelledby="{place}">{heading}{content}</section>\n'
 
 
@@ -144,7 +144,7 @@ def _block(block: Block, place: str, level: int) -> str:
 
 def _text(text: Text) -> str:
     quiet = ' class="quiet"' if text.is_quiet else ""
-    return f"<p{quiet}>{_wrapped(text.words)}</p>"
+    return f"<p{quiet}>{_allow_breaks(text.words)}</p>"
 
 
 def _points(points: Points) -> str:
@@ -156,35 +156,35 @@ def _points(points: Points) -> str:
 
 def _point(point: ListItem) -> str:
     if not (point.name or point.label):
-        return f"<li>{_wrapped(point.words)}</li>"
+        return f"<li>{_allow_breaks(point.words)}</li>"
     mark = f' style="--mark: {MARKS[point.label][0]}"' if point.label in MARKS else ""
-    label = f' <span class="verdict">{_wrapped(point.label)}</span>' if point.label else ""
-    return f"<li{mark}><strong>{_wrapped(point.name)}</strong>{label}<br>{_wrapped(point.words)}</li>"
+    label = f' <span class="verdict">{_allow_breaks(point.label)}</span>' if point.label else ""
+    return f"<li{mark}><strong>{_allow_breaks(point.name)}</strong>{label}<br>{_allow_breaks(point.words)}</li>"
 
 
 def _table(table: Table) -> str:
     """The table, and why something in it is n/a; nothing where it has no rows."""
     if not table.rows:
         return ""
-    heads = "".join(f'<th scope="col"{_side(column)}>{_wrapped(column.title)}</th>' for column in table.columns)
+    heads = "".join(f'<th scope="col"{_side(column)}>{_allow_breaks(column.title)}</th>' for column in table.columns)
     rows = []
     for row in table.rows:
         cells = [
-            f'<th scope="row"{_side(column)}>{_wrapped(cell.text)}</th>'
+            f'<th scope="row"{_side(column)}>{_allow_breaks(cell.text)}</th>'
             if place < table.names
-            else f"<td{_side(column)}>{_wrapped(cell.text)}</td>"
+            else f"<td{_side(column)}>{_allow_breaks(cell.text)}</td>"
             for place, (column, cell) in enumerate(zip(table.columns, row, strict=True))
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = escape(table.caption)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
-        f"<caption><span>{_wrapped(table.caption)}</span></caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
+        f"<caption><span>{_allow_breaks(table.caption)}</span></caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_notes(table.notes)}"
     )
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return f'<ul class="notes">{"".join(f"<li>{_wrapped(one)}</li>" for one in notes)}</ul>' if notes else ""
+    return f'<ul class="notes">{"".join(f"<li>{_allow_breaks(one)}</li>" for one in notes)}</ul>' if notes else ""
 
 
 def _figure(figure: Figure) -> str:
@@ -218,7 +218,7 @@ def _policy(scripts: list[str]) -> str:
     return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
 
 
-def _wrapped(text: str) -> str:
+def _allow_breaks(text: str) -> str:
     """Escaped text; a long word may break behind its marks, and nowhere else where that suffices."""
     return " ".join("<wbr>".join(map(escape, pieces(word))) for word in text.split(" "))
 

@@ -67,7 +67,7 @@ class _Episode(Entry):
     recovered: bool
 
     @model_validator(mode="after")
-    def _is_one_story(self) -> Any:
+    def _check_episode(self) -> Any:
         row: Any = self
         if bool(row.success) != (row.first_success_step is not None):
             raise ValueError("an episode succeeds exactly if it has a first success step")
@@ -186,7 +186,7 @@ class RunRecord(Envelope):
     results: Annotated[list[EpisodeEntry], Field(min_length=1)]  # pyright: ignore[reportInvalidTypeForm]
 
     @model_validator(mode="after")
-    def _is_one_run(self) -> "RunRecord":
+    def _check_run(self) -> "RunRecord":
         _check_rows(self.results, self.metadata.episodes, self.metadata.horizon)
         if self.scorecard.policy_name != self.metadata.policy:
             raise ValueError("the scorecard is of another policy than the metadata")
@@ -203,7 +203,7 @@ class SweepRecord(Envelope):
     effective_horizon: EstimateEntry
 
     @model_validator(mode="after")
-    def _is_one_sweep(self) -> "SweepRecord":
+    def _check_sweep(self) -> "SweepRecord":
         horizons = [point.plan_horizon or point.swept.get("plan_horizon") for point in self.points]
         alone = all(set(point.swept) <= {"plan_horizon"} for point in self.points)
         is_ordered = len(horizons) > 1  # one point may have no planning horizon: a metric alone is swept
@@ -263,7 +263,7 @@ class CPGEntry(Entry):
     comparisons: Positive | None = None  # gaps that were corrected together
 
     @model_validator(mode="after")
-    def _is_one_gap(self) -> "CPGEntry":
+    def _check_gap(self) -> "CPGEntry":
         if abs(self.gap - (self.oracle_success_rate - self.learned_success_rate)) > 1e-9:
             raise ValueError("the gap is not the difference of the two rates")
         if self.verdict not in {verdict.label for verdict in self.verdicts.values()}:

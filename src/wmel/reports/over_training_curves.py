@@ -78,7 +78,7 @@ def correlations(trainings: Sequence[TrainingReadings]) -> list[Beside]:
 
     Each run from its lowest checkpoint on where its ESNR is U-shaped, and whole where it is not.
     """
-    made = []
+    found = []
     for column in columns_of(trainings):
         for method in trainings[0].methods:
             for name, values in _predictors(method).items():
@@ -87,12 +87,12 @@ def correlations(trainings: Sequence[TrainingReadings]) -> list[Beside]:
                     for one in trainings
                 ]
                 if any(np.isfinite(pair.one).any() for pair in pairs):
-                    made.append(Beside(column, f"{method} {name}", correlation(pairs)))
-    return made
+                    found.append(Beside(column, f"{method} {name}", correlation(pairs)))
+    return found
 
 
 def _predictors(method: str) -> dict[str, Callable[[TrainingReadings], np.ndarray]]:
-    def aligned(one: TrainingReadings) -> np.ndarray:
+    def alignments(one: TrainingReadings) -> np.ndarray:
         entries = [entry.alignment for entry in one.entries(method)]
         return np.array([np.nan if entry is None else _numbers(entry.cosine)[0] for entry in entries])
 
@@ -100,7 +100,11 @@ def _predictors(method: str) -> dict[str, Callable[[TrainingReadings], np.ndarra
         values = [_numbers(entry.esnr)[0] for entry in one.truths(method)]
         return np.array(values) if values else np.full(len(one.updates), np.nan)
 
-    return {"ESNR": lambda one: one.curve(method).esnr, "alignment": aligned, "ESNR of the oracle (placebo)": placebo}
+    return {
+        "ESNR": lambda one: one.curve(method).esnr,
+        "alignment": alignments,
+        "ESNR of the oracle (placebo)": placebo,
+    }
 
 
 def _start(curve: TrainingCurve) -> int | None:
@@ -142,7 +146,7 @@ def over_training_record(trainings: Sequence[TrainingReadings]) -> OverTrainingR
 
 
 def recorded_trainings(record: OverTrainingRecord) -> list[TrainingReadings]:
-    """The trainings a record was made from."""
+    """The trainings a record was found from."""
     return [
         TrainingReadings(one.name, {at.updates: at.reading for at in one.checkpoints}, read_numbers(one.beside))
         for one in record.trainings

@@ -49,25 +49,25 @@ def over_training_document(trainings: Sequence[TrainingReadings]) -> Document:
 def _figures(trainings: Sequence[TrainingReadings], method: str) -> list[Figure]:
     """The ratios of a method, and where its gradients point."""
 
-    def made(name: str) -> Callable[[], Any]:
+    def figure_maker(name: str) -> Callable[[], Any]:
         return partial(draw_figure, f"esnr_figures:{name}", trainings, method)
 
-    found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", made("ratios_figure"), LEGEND)]
+    found = [Figure(f"ratios-{method}", f"ESNR by {method} over training", figure_maker("ratios_figure"), LEGEND)]
     if any(entry.alignment is not None for one in trainings for entry in one.entries(method)):
         aligned = f"Alignment by {method} with the true gradients"
-        found.append(Figure(f"alignments-{method}", aligned, made("alignments_figure")))
+        found.append(Figure(f"alignments-{method}", aligned, figure_maker("alignments_figure")))
     return found
 
 
 def _beside(trainings: Sequence[TrainingReadings]) -> list[Figure]:
     """Figures of numbers from elsewhere: over training, and against ESNR."""
-    home, made = "esnr_figures", []
+    home, drawings = "esnr_figures", []
     for column in columns_of(trainings):
-        made.append((f"{column} over training", partial(draw_figure, f"{home}:column_figure", trainings, column)))
+        drawings.append((f"{column} over training", partial(draw_figure, f"{home}:column_figure", trainings, column)))
         for method in trainings[0].methods:
             draw = partial(draw_figure, f"{home}:scatter_figure", trainings, column, method)
-            made.append((f"{column} against ESNR by {method}", draw))
-    return [Figure(f"beside-{place}", title, draw) for place, (title, draw) in enumerate(made)]
+            drawings.append((f"{column} against ESNR by {method}", draw))
+    return [Figure(f"beside-{place}", title, draw) for place, (title, draw) in enumerate(drawings)]
 
 
 def training_table(trainings: Sequence[TrainingReadings]) -> Table:
@@ -108,8 +108,8 @@ def correlation_table(trainings: Sequence[TrainingReadings]) -> Table:
 def training_sentences(trainings: Sequence[TrainingReadings]) -> list[str]:
     """The verdict of every run and estimator, and what must be known to read it."""
     curves = {(one.name, method): one.curve(method) for one in trainings for method in one.methods}
-    told = [f"{name}, {method}: {_verdict(curve)}." for (name, method), curve in curves.items()]
-    return [*told, *_caveats(trainings, list(curves.values()))]
+    sentences = [f"{name}, {method}: {_verdict(curve)}." for (name, method), curve in curves.items()]
+    return [*sentences, *_caveats(trainings, list(curves.values()))]
 
 
 def answer_words(trainings: Sequence[TrainingReadings]) -> str:
@@ -172,32 +172,34 @@ def _single_words(curve: TrainingCurve, found: UShape) -> list[str]:
 def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCurve]) -> list[str]:
     levels = [Levels.of(curve) for curve in curves]
     unknown = sum(len(curve.esnr) - len(known.values) for curve, known in zip(curves, levels, strict=True))
-    told = []
+    sentences = []
     if any((curve.esnr == 0).any() for curve in curves):
-        told.append(
+        sentences.append(
             "An ESNR of 0 means that every gradient is exactly zero, as where a reward head starts at zero: the "
             "U-shape takes it for the lowest there is, the online rule passes over it."
         )
     if any(known.near_zero.any() for known in levels):
-        told.append(
+        sentences.append(
             "A reading whose interval holds 0 counts as its upper end where it is lowest, and nowhere as a height."
         )
     if unknown:
-        told.append(f"{unknown} readings have no ESNR and are left out.")
+        sentences.append(f"{unknown} readings have no ESNR and are left out.")
     if any(entry.alignment is not None for one in trainings for entry in one.entries(one.methods[0])):
-        told.append("cos: alignment, the cosine of the mean gradient with the oracle's slope, whose noise is its own.")
-    told.append(
+        sentences.append(
+            "cos: alignment, the cosine of the mean gradient with the oracle's slope, whose noise is its own."
+        )
+    sentences.append(
         "A U-shape is claimed only if the median of 3 neighbours falls and rises by more than two standard errors, "
         "with 2 checkpoints on either side. The online rule waits for two checkpoints above the lowest so far; "
         "without any change it fires in about one run of eight at 12 checkpoints."
     )
     if any(one.beside for one in trainings):
-        told.append(
+        sentences.append(
             "Correlations are means over runs of ranks within each, from the lowest checkpoint on where there is a "
             "U-shape; both numbers may follow the updates and nothing else, which the column given updates takes out. "
             "The oracle does not learn: what its ESNR goes together with is chance."
         )
-    return told
+    return sentences
 
 
 def _ratio(one: EsnrEntry) -> TableCell:

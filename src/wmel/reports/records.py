@@ -284,7 +284,7 @@ def _shared_metadata(runs: Sequence[Run], metrics: Sequence[str]) -> dict[str, A
     """What the points of a sweep share: a field, or a setting of a part, that moves with what is swept is left out."""
     first, *others = [_metadata(run, metrics) for run in runs]
 
-    def shared(name: str, value: Any) -> Any:
+    def common_value(name: str, value: Any) -> Any:
         values = [other[name] for other in others]
         if all(one == value for one in values):
             return value
@@ -295,7 +295,7 @@ def _shared_metadata(runs: Sequence[Run], metrics: Sequence[str]) -> dict[str, A
             return same if "name" in same or name not in NULLABLE else None
         return None if name in NULLABLE else value
 
-    return {name: shared(name, value) for name, value in first.items()}
+    return {name: common_value(name, value) for name, value in first.items()}
 
 
 def _shared_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

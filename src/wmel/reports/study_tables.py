@@ -178,7 +178,7 @@ def study_rows(record: StudyRecord) -> list[dict[str, Any]]:
             **labels,
             **{name: row.numbers.get(name) for name in numbers},
         }
-        for row, labels in zip(rows, _swept(rows, [row.labels for row in rows]), strict=True)
+        for row, labels in zip(rows, _swept_labels(rows, [row.labels for row in rows]), strict=True)
     ]
 
 
@@ -189,7 +189,7 @@ def label_texts(record: Any) -> list[dict[str, str]]:
     rows = _all_rows(record) if record.kind == "study" else []
     labels = list(dict.fromkeys(label for row in rows for label in row.labels))
     texts = [{one: label_text(row.labels[one]) if one in row.labels else "" for one in labels} for row in rows]
-    return _swept(rows, texts)
+    return _swept_labels(rows, texts)
 
 
 def _all_rows(record: StudyRecord) -> list[_Row]:
@@ -207,7 +207,7 @@ def _columns(rows: Sequence[_Row]) -> tuple[list[str], list[str]]:
     return names, list(dict.fromkeys(name for row in rows for name in row.numbers))
 
 
-def _swept(rows: Sequence[_Row], labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _swept_labels(rows: Sequence[_Row], labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     names, numbers = _columns(rows)
     sweeps = {label: setting for row in rows for label, setting in row.sweeps.items()}
     return label_columns(labels, sweeps, [*names, *numbers])

@@ -89,7 +89,7 @@ def table_lines(table: Table, width: int | None = None) -> list[str]:
     parts = []
     for places in _groups(least, visible.names, room, gap):
         wanted = [widest[place] for place in places]
-        widths = _widened([least[place] for place in places], wanted, room - gap * (len(places) - 1))
+        widths = _widen([least[place] for place in places], wanted, room - gap * (len(places) - 1))
         columns = [visible.columns[place] for place in places]
         rows = [[row[place] for place in places] for row in texts]
         parts.append(_laid_out(columns, rows, widths, " " * gap))
@@ -121,7 +121,7 @@ def _groups(least: Sequence[int], names: int, room: int, gap: int) -> list[list[
     return groups
 
 
-def _widened(least: Sequence[int], widest: Sequence[int], room: int) -> list[int]:
+def _widen(least: Sequence[int], widest: Sequence[int], room: int) -> list[int]:
     """The widths of columns: what is left goes to those that need the least of it."""
     widths, rest = list(least), room - sum(least)
     for place in sorted(range(len(least)), key=lambda one: widest[one] - least[one]):
@@ -141,21 +141,21 @@ def _laid_out(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], wid
     """Lines with numbers to the right and words to the left; headings end on one line, and cells begin on one."""
     found = []
     for texts in ([column.title for column in columns], *rows):
-        folded = [_folded(text, width) for text, width in zip(texts, widths, strict=True)]
+        folded = [_fold(text, width) for text, width in zip(texts, widths, strict=True)]
         height = max(map(len, folded))
         empty = [[""] * (height - len(lines)) for lines in folded]
         padded = [more + lines if not found else lines + more for lines, more in zip(folded, empty, strict=True)]
         for line in zip(*padded, strict=True):
-            found.append(gap.join(_aligned(*one) for one in zip(columns, line, widths, strict=True)).rstrip())
+            found.append(gap.join(_align(*one) for one in zip(columns, line, widths, strict=True)).rstrip())
     return "\n".join(found)
 
 
-def _aligned(column: TableColumn, text: str, width: int) -> str:
+def _align(column: TableColumn, text: str, width: int) -> str:
     space = " " * (width - cell_len(text))
     return f"{space}{text}" if column.is_number else f"{text}{space}"
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _fold(text: str, width: int) -> list[str]:
     lines = [""]
     for piece in _pieces(text):
         lines += [""] if lines[-1] and cell_len(f"{lines[-1]}{piece}".rstrip()) > width else []

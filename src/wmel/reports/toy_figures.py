@@ -37,7 +37,7 @@ def landscape_figure(panel: Panel) -> go.Figure:
     figure.add_hline(land.best, line={"color": GREY, "width": 1, "dash": "dot"})
     figure.update_xaxes(title=_close("launch angle (rad)"))
     figure.update_yaxes(title="distance (m)")
-    return _shaded(figure, panel)
+    return _shade(figure, panel)
 
 
 def ratios_figure(panel: Panel) -> go.Figure:
@@ -50,7 +50,7 @@ def ratios_figure(panel: Panel) -> go.Figure:
         )
     figure.update_xaxes(title=_close("launch angle (rad)"))
     figure.update_yaxes(title="ESNR per rollout", type="log", exponentformat="power")
-    return _shaded(figure, panel)
+    return _shade(figure, panel)
 
 
 def all_ratios_figure(panels: Sequence[Panel]) -> go.Figure:
@@ -92,7 +92,7 @@ def _climb(figure: go.Figure, one: PanelReading, look: dict[str, Any]) -> None:
         x=iterations + iterations[::-1],
         y=_numbers(np.concatenate([high, low[::-1]])),
         fill="toself",
-        fillcolor=_faint(look["line"]["color"]),
+        fillcolor=_make_faint(look["line"]["color"]),
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",
@@ -115,14 +115,14 @@ def _looks(panel: Panel) -> dict[str, dict[str, Any]]:
     return {name: {"line": look["line"]} for name, look in lines.items()}
 
 
-def _shaded(figure: go.Figure, panel: Panel) -> go.Figure:
+def _shade(figure: go.Figure, panel: Panel) -> go.Figure:
     if panel.landscape.contact_interval is not None:
         low, high = panel.landscape.contact_interval
         figure.add_vrect(low, high, fillcolor=FAINT, line_width=0, layer="below")
     return figure
 
 
-def _faint(colour: str) -> str:
+def _make_faint(colour: str) -> str:
     """A colour #rrggbb that lets what is behind it through."""
     parts = ", ".join(str(int(colour[start : start + 2], 16)) for start in (1, 3, 5))
     return f"rgba({parts}, 0.12)"

@@ -213,15 +213,15 @@ def _first_order_words(panel: Panel) -> str:
     fog, fastest = panel.first_order, _fastest(panel)
     rank = 1 + sum(one.mean > fog.mean for one in panel.readings)
     place = "the highest ESNR per rollout" if rank == 1 else f"ESNR per rollout of rank {rank}"
-    told = (
+    found = (
         f"First-order gradients (FoG) have {place} (mean {fog.mean:.4g}, median {fog.median:.3g}) and come to "
         f"{REACHED:.0%} of the longest distance under noise in {_share(fog.reached)} of the seeds"
     )
     if _auc(fog) == _auc(fastest):
-        return f"{told}; no AUC is higher ({_auc(fog):.3f})."
+        return f"{found}; no AUC is higher ({_auc(fog):.3f})."
     shown = "climbs faster" if _is_slower(fog, fastest) else "is not shown to climb faster"
     return (
-        f"{told} (AUC {_auc(fog):.3f}); {fastest.name}, with {fastest.mean:.3g} per rollout, {shown} (AUC "
+        f"{found} (AUC {_auc(fog):.3f}); {fastest.name}, with {fastest.mean:.3g} per rollout, {shown} (AUC "
         f"{_auc(fastest):.3f}) and gets there in {_share(fastest.reached)}."
     )
 
@@ -242,8 +242,8 @@ def _rank_words(panel: Panel) -> list[str]:
     tops = [one for one in panel.readings if one.literal == highest]
     places = [f"{one.name} (number {1 + sum(_auc(other) > _auc(one) for other in panel.readings)})" for one in tops]
     return [
-        f"Rank correlation (Spearman) of ESNR per rollout with AUC: {_signed(whole)} over {count} estimators, "
-        f"{_signed(without)} without FoG.",
+        f"Rank correlation (Spearman) of ESNR per rollout with AUC: {_format_signed(whole)} over {count} estimators, "
+        f"{_format_signed(without)} without FoG.",
         f"The paper's literal number is highest, {highest:,.0f}, for {listed_words(places)} of {count} by AUC.",
     ]
 
@@ -275,7 +275,7 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _signed(estimate: Estimate) -> str:
+def _format_signed(estimate: Estimate) -> str:
     return f"n/a ({estimate.reason})" if estimate.value is None else f"{estimate.value:+.2f}"
 
 
