@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import says
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
 from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper
 from wmel.analysis.verdict import RHO, Label
 from wmel.reports.answers import Advice, JudgedGap, Unseen
+from wmel.reports.study_answers import answer_of_gaps
 from wmel.reports.study_gaps import StudyGap, study_answer, study_gaps
 from wmel.reports.study_record import study_of_gaps
 from wmel.reports.study_report import gap_sentence, study_document
@@ -300,6 +302,14 @@ def test_a_difference_that_the_correction_rejects_says_so():
     gap = JudgedGap("m", "", entry, adjusted=0.062, comparisons=4)
     assert gap.advice is Advice.UNKNOWN and gap.remarks[-1] == "about 21 fresh pairs would decide"
     assert "does not hold after correction for 4 comparisons (Holm p 0.062)" in gap.sentence
+
+
+@pytest.mark.parametrize(("p_values", "lost"), [((0.062, 0.001), "1 of"), ((0.062, 0.07), "2 of"), ((0.05, 0.001), "")])
+def test_claims_of_earlier_records_that_the_correction_rejects_are_counted(p_values, lost):
+    entry = entry_of(paired(0, 8, 0, 0))
+    assert entry.verdict == Label.MODEL_BOTTLENECK
+    answer = answer_of_gaps([JudgedGap(f"m{p}", "", entry, adjusted=p, comparisons=2) for p in p_values])
+    assert says(answer, f"{lost} these differences ... not hold") if lost else "correction" not in answer
 
 
 def test_gaps_of_every_verdict_are_tried():

@@ -7,7 +7,7 @@ from tests.reports.study_records import HOSTILE, many_gaps, one_gap, study, trai
 from wmel.reports.document import Section, Table
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
-from wmel.reports.study_gaps import facts_of, shared_facts, study_gaps
+from wmel.reports.study_gaps import distinct_labels, facts_of, shared_facts, study_gaps
 from wmel.reports.study_record import cpg_record, study_of_gaps
 from wmel.reports.study_report import arms_section, gap_sentence, limits_of_all, study_document
 from wmel.reports.study_tables import further_table, gaps_table, rules_table
@@ -239,3 +239,12 @@ def test_a_run_that_may_stop_early_has_no_paper_verdict_and_says_why():
 
 def test_a_hundred_gaps_are_a_hundred_rows():
     assert len(tables_in(markdown_of(many_gaps(100)))[0]) == 102
+
+
+def test_a_setting_without_the_perturbation_of_the_others_is_named_by_that():
+    struck, calm = (study().comparisons[1] for _ in range(2))
+    setting = struck.setting.model_copy(update={"perturbation": "drop-next-5", "perturb_prob": 1.0})
+    struck = struck.model_copy(update={"setting": setting, "labels": {"perturbation": "drop-next-5"}})
+    calm = calm.model_copy(update={"labels": {}})
+    assert distinct_labels([calm, struck]) == ["no perturbation", "perturbation=drop-next-5"]
+    assert distinct_labels([calm]) == [""]

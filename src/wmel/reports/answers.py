@@ -184,8 +184,14 @@ class JudgedGap:
             return ""
         if self.adjusted is None:
             return f"is not corrected for {self.comparisons} comparisons"
-        holds = "holds" if self.adjusted <= ALPHA else "does not hold"
+        holds = "does not hold" if self.is_lost_to_correction else "holds"
         return f"{holds} after correction for {self.comparisons} comparisons"
+
+    @property
+    def is_lost_to_correction(self) -> bool:
+        """Whether a difference is claimed that the correction does not leave, as records of earlier versions do."""
+        corrected = self.comparisons > 1 and self.adjusted is not None
+        return corrected and self.entry.verdict in DIRECTIONS and self.adjusted > ALPHA
 
     @property
     def notes(self) -> list[str]:

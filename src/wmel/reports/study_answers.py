@@ -93,9 +93,8 @@ def _clause(gaps: Sequence[JudgedGap], count: int, total: int, noun: str, verb: 
     advice, phrase = gaps[0].advice, PLANNED[gaps[0].advice]
     if gaps[0].acts_by is not None:
         phrase = f"{verb} {ACTING[advice]}{own}" if advice in ACTING else f"{phrase}{own}"
-    return (
-        f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({success_words(gaps)}{_describe_episodes(gaps)})"
-    )
+    numbers = f"{success_words(gaps)}{_describe_episodes(gaps)}{_describe_correction(gaps)}"
+    return f"{phrase}{_share(advice, count, total, noun)}{_reason(gaps)} ({numbers})"
 
 
 def _reason(gaps: Sequence[JudgedGap]) -> str:
@@ -114,6 +113,14 @@ def _describe_episodes(gaps: Sequence[JudgedGap]) -> str:
     few, many = min(counts), max(counts)
     unit = units.pop() if len(units) == 1 else "episodes per arm"
     return f", about {few if few == many else f'{few} to {many}'} fresh {unit} would decide"
+
+
+def _describe_correction(gaps: Sequence[JudgedGap]) -> str:
+    """How many differences do not hold after correction: labels of earlier versions did not allow for it."""
+    lost = sum(gap.is_lost_to_correction for gap in gaps)
+    verb = "does" if lost == 1 else "do"
+    corrected = f"after correction for {gaps[0].comparisons} comparisons"
+    return f", {lost} of these differences {verb} not hold {corrected}" if lost else ""
 
 
 def _share(advice: Advice, count: int, total: int, noun: str) -> str:

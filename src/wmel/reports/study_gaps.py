@@ -117,7 +117,8 @@ def places_without_gaps(record: StudyRecord) -> list[tuple[str, ComparisonEntry]
 def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
     """What distinguishes settings, with keys: `plan_horizon=10 candidates=16`; nothing where there is one.
 
-    What was swept is always named; another fact only if those named before it leave two settings alike.
+    What was swept is always named; another fact only if those named before it leave two settings alike. A setting that
+    has none of these facts, as one without the perturbation of the others, is named by what it lacks.
     """
     facts = [_facts(one) for one in comparisons]
     swept = {name for one in comparisons for name in one.labels}
@@ -125,7 +126,8 @@ def distinct_labels(comparisons: Sequence[ComparisonEntry]) -> list[str]:
     for name in dict.fromkeys(name for one in facts for name in one):
         if _count_distinct(facts, [*named, name]) > _count_distinct(facts, [] if name in swept else named):
             named.append(name)
-    return [" ".join(_label(name, one[name]) for name in named if one.get(name)) for one in facts]
+    lacking = f"no {named[0]}" if named else ""
+    return [" ".join(_label(name, one[name]) for name in named if one.get(name)) or lacking for one in facts]
 
 
 def shared_facts(settings: Sequence[ComparisonEntry]) -> dict[str, str]:
