@@ -1,8 +1,13 @@
 """`wmel explain`: definitions for a terminal, as JSON, and one line for what is unknown."""
 
+import inspect
 import json
 
+import pytest
+
 import wmel
+from wmel.api.options import Option, SettingOf
+from wmel.api.verbs import mark_of
 
 
 def test_a_word_is_explained_with_a_short_definition_first(wmel_command):
@@ -54,3 +59,16 @@ def test_python_explains_the_same(wmel_command):
     assert len(wmel.explain().entries) > 300
     for words in (["gap"], ["MODEL", "BOTTLENECK"], []):
         assert f"{wmel.explain(words).to_json()}\n" == wmel_command("explain", *words, "--json").stdout
+
+
+@pytest.mark.parametrize("verb", wmel.VERBS)
+def test_every_option_of_a_verb_is_explained(verb):
+    """A note that names `--keep` or `--rerun` can be looked up."""
+    parameters = inspect.signature(getattr(wmel, verb)).parameters.values()
+    options = [one.name for one in parameters if isinstance(mark_of(one), Option | SettingOf)]
+    assert all(wmel.explain(name).rows for name in options) and (options or verb == "doctor")
+
+
+def test_an_option_is_explained_with_its_verbs(wmel_command):
+    done = wmel_command("explain", "keep")
+    assert done.returncode == 0 and "wmel.study" in done.stdout and "wmel.power" not in done.stdout

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.given import add_cwd_to_path
-from wmel.api.verbs import verb
+from wmel.api.verbs import mark_of, verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS
-from wmel.glossary.lookup import all_groups, find
+from wmel.glossary.lookup import all_groups, find, key_of
 from wmel.glossary.words import Word as Meaning
 from wmel.glossary.words import list_lines, meaning_lines, word_parts
 from wmel.kinds import kind_of, takes_environment
@@ -208,7 +208,7 @@ def explain(word: Word = None) -> Result:
     words = _words(word, "word")
     if not words:
         return _list()
-    found = find(" ".join(words))
+    found = _find_word(" ".join(words))
     rows = [
         {"word": one.name, "group": one.group, "what": heading, "text": text}
         for one in found
@@ -222,6 +222,31 @@ def explain(word: Word = None) -> Result:
         data=_entries(found),
         more={"entries": _entries(found)},
     )
+
+
+def _find_word(text: str) -> list[Meaning]:
+    """Every meaning of a word; an option of verbs where it has no other."""
+    try:
+        return find(text)
+    except BadInput:
+        if found := [one for one in _option_words() if key_of(one.name) == key_of(text)]:
+            return found
+        raise
+
+
+def _option_words() -> list[Meaning]:
+    """The options of all verbs, as they are declared, with the verbs that have them."""
+    import wmel
+
+    owners: dict[tuple[str, str], list[str]] = {}
+    for name in wmel.VERBS:
+        for parameter in inspect.signature(getattr(wmel, name)).parameters.values():
+            if isinstance(mark := mark_of(parameter), o.Option):
+                owners.setdefault((parameter.name, mark.help), []).append(f"wmel.{name}")
+    return [
+        Meaning(name, "Options", f"{' '.join(text.split()).rstrip('.')}.", more=f"option of {', '.join(verbs)}")
+        for (name, text), verbs in owners.items()
+    ]
 
 
 def _entries(words: Iterable[Meaning]) -> dict[str, list[dict[str, Any]]]:
