@@ -41,8 +41,9 @@ def test_a_closed_or_full_stream_loses_no_record(tmp_path, where):
     assert "Traceback" not in done.stderr
 
 
-def test_an_interruption_is_said_in_one_line(tmp_path):
-    (tmp_path / "slow.py").write_text("import time\ndef dynamics(s, a):\n    time.sleep(60)\n")
+def test_an_interruption_is_reported_in_one_line(tmp_path):
+    body = "    pathlib.Path('begun').touch()\n    time.sleep(600)\n"
+    (tmp_path / "slow.py").write_text(f"import pathlib, time\ndef dynamics(s, a):\n{body}")
     code = "from wmel.cli.main import main; main()"
     command = [sys.executable, "-c", code, "run", "--policy", "cem", "--model", "slow:dynamics"]
     process = subprocess.Popen(
@@ -52,7 +53,9 @@ def test_an_interruption_is_said_in_one_line(tmp_path):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test in the background ignores it
     )
-    time.sleep(3)
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[1] == "wmel: interrupted\n"
     assert process.returncode == 130
