@@ -88,6 +88,8 @@ def test_an_anytime_run_stops_when_it_is_decided_and_says_so(wmel_command, tmp_p
         ("--env dmc_cartpole --model cart --seeds 10000", "10000 on are reserved"),
         ("--env dmc_cartpole --model cart --anytime --episodes 5", "--max-episodes instead of --episodes"),
         ("--env dmc_cartpole --model cart --max-episodes 5", "add --anytime"),
+        ("--env dmc_cartpole --model cart --anytime --paper", "--paper adds a rule"),
+        ("--env dmc_cartpole --model cart --anytime --tau 0.1", "--tau adds a rule"),
         ("--env dmc_cartpole --model cart --device cuda:9", "torch finds"),
         ("--env dmc_cartpole --model cart --device abacus", "unknown device 'abacus'"),
         ("--env dmc_cartpole --model cart --perturbation drop-next-2 --perturb-prob 0", "'drop-next-2' never occurs"),

@@ -14,7 +14,7 @@ def models(wmel_command, tmp_path_factory):
     line = "train latent-mlp --env dmc:cartpole-swingup --transitions 300 --episode-steps 50 --epochs 3 --output cart"
     done = wmel_command(*line.split(), cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "held_out_episode_reward_mse: " in done.stdout and "held_out_transition_mse: n/a" in done.stdout
+    assert "held_out_episode_reward_mse: " in done.stdout and "n/a" not in done.stdout
     assert "300/300 transitions" in done.stderr and "3/3 epochs" in done.stderr
     return folder
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import wmel
 from tests.reports.counted import arms_of, with_readings
-from wmel.api.train import training_answer
+from wmel.api.train import card_lines, training_answer
 from wmel.reports.study_gaps import study_answer
 from wmel.reports.study_report import study_document
 from wmel.stats.estimate import Estimate
@@ -154,3 +154,8 @@ def test_the_prediction_error_of_one_model_is_compared_with_predicting_no_change
 def value(number: float):
     (entry,) = with_readings(arms_of({}), {"m": Estimate(number)}).readings
     return entry.values["rmse"]
+
+
+def test_a_training_of_which_nothing_was_held_out_has_no_line_of_held_out_errors():
+    missing = {"held_out_episode_mse": None, "held_out_transition_mse": None, "training_mse": 0.2}
+    assert card_lines(card(errors=missing))[1:] == ["training_mse: 0.2"]

@@ -62,6 +62,11 @@ def cpg(
         raise BadInput("--anytime determines the number of episodes: give --max-episodes instead of --episodes")
     if not anytime and max_episodes is not None:
         raise BadInput("--max-episodes limits an --anytime run: add --anytime, or give --episodes")
+    if anytime and (paper or tau is not None):
+        option = "--tau" if tau is not None else "--paper"
+        raise BadInput(
+            f"{option} adds a rule that does not allow for an --anytime run, which may stop early: leave it out"
+        )
     entries = given.models(models)
     if not entries:
         raise BadInput("a gap needs at least one model")

@@ -208,15 +208,12 @@ def card_lines(card: dict[str, Any]) -> list[str]:
     if "policy_return" in card:
         return [*lines, *_returns(card)]
     errors = card["errors"]
-    for name in (name for name in errors if name.endswith("_mse")):
-        missing = f"{name}: n/a (nothing was held out)"
-        lines.append(f"{name}: {errors[name]:.3g}" if errors[name] is not None else missing)
+    known = {name: error for name, error in errors.items() if name.endswith("_mse") and error is not None}
+    lines += [f"{name}: {error:.3g}" for name, error in known.items()]
     drift = errors.get("open_loop_rmse") or []
     steps = [k for k in (1, 5, 10, 15, 20, 50) if k <= len(drift)]
     words = ", ".join(f"{k}: {drift[k - 1]:.3g}" for k in steps)
-    lines.append(
-        f"open-loop error (rms) after steps {words}" if steps else "open-loop error: n/a (nothing was held out)"
-    )
+    lines += [f"open-loop error (rms) after steps {words}"] if steps else []
     return [*lines, "interrupted: the weights so far are kept"] if card["fit"].get("interrupted") else lines
 
 
