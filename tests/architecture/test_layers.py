@@ -58,7 +58,7 @@ WRITERS = (
     "api/episodes.py",  # removes what an unfinished run left behind
     "results.py",
     "training/checkpoints.py",
-    "training/data.py",
+    "training/stored_episodes.py",
     "closed_loop/trajectories.py",
 )
 WRITING = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rename", "symlink_to", "tofile", "dump"}

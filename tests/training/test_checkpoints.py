@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np, torch
 from wmel.errors import CannotWrite
 from wmel.training.checkpoints import write_checkpoint, write_tensors
-from wmel.training.data import EpisodesFolder
+from wmel.training.stored_episodes import EpisodesFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 folder, much = Path(sys.argv[1]), torch.zeros(10_000)

@@ -11,9 +11,9 @@ from tests.training.tdmpc2.point import HIGH, LOW, Point
 from wmel import catalog
 from wmel.errors import BadInput, CannotWrite
 from wmel.training.checkpoints import describe_environment
-from wmel.training.data import DESCRIPTION, PARTS, ROUND, EpisodesFolder
 from wmel.training.fitted import read_stored
 from wmel.training.mlp import LatentMLPTrainer, MLPTrainer
+from wmel.training.stored_episodes import DESCRIPTION, PARTS, ROUND, EpisodesFolder
 
 LENGTH, ENVS, ROUNDS = 7, 5, 4
 EPISODES = ENVS * ROUNDS

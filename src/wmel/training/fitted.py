@@ -25,8 +25,9 @@ from wmel.training.checkpoints import (
     restore,
     write_checkpoint,
 )
-from wmel.training.data import Dataset, EpisodesFolder, collect, list_transitions
+from wmel.training.data import Dataset, collect, list_transitions
 from wmel.training.fit import FitResult
+from wmel.training.stored_episodes import EpisodesFolder
 
 ALL, STORED = "all", "stored"  # values of `collect`: every transition of the environment; stored episodes
 COLLECTION = {"transitions": 2000, "epsilon": 0.0, "episode_steps": 200}

@@ -24,7 +24,7 @@ from wmel import catalog
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, restore
-from wmel.training.data import Episodes, EpisodesFolder
+from wmel.training.stored_episodes import Episodes, EpisodesFolder
 from wmel.training.tdmpc2.online import DivergenceError
 from wmel.training.tdmpc2.resume import SNAPSHOT_FILE, TrainingHooks, TrainingState
 from wmel.training.tdmpc2.train import UPDATES_BETWEEN_REPORTS, OfflineTraining, train_tdmpc2_offline

@@ -27,7 +27,7 @@ from tests.training.tdmpc2.test_train import Breaking
 from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.training.checkpoints import read_card, restore
-from wmel.training.data import ROUND
+from wmel.training.stored_episodes import ROUND
 from wmel.training.tdmpc2.online import DivergenceError, OnlineTraining
 from wmel.training.tdmpc2.resume import SNAPSHOT_FILE, TrainingHooks, TrainingState
 from wmel.training.tdmpc2.train import train_tdmpc2

@@ -20,7 +20,7 @@ from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
 from wmel.training.checkpoints import CARD, CHECKPOINTS, remove_checkpoint, remove_file, write_checkpoint, write_tensors
-from wmel.training.data import EpisodesFolder
+from wmel.training.stored_episodes import EpisodesFolder
 from wmel.training.tdmpc2.learner import DivergenceError, TorchRng
 from wmel.training.tdmpc2.trainer import CurvePoint, TDMPC2Trainer, discount_of
 

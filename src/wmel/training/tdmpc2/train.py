@@ -15,7 +15,8 @@ from wmel.errors import BadInput
 from wmel.machine import limit_threads
 from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
 from wmel.training.checkpoints import check_action_repeat, describe_environment, use_device
-from wmel.training.data import TRAINING_SEED_OFFSET, Episodes
+from wmel.training.data import TRAINING_SEED_OFFSET
+from wmel.training.stored_episodes import Episodes
 from wmel.training.tdmpc2.learner import Learner, TorchRng, UpdateLoop, divergence_error
 from wmel.training.tdmpc2.online import TRAINING_STARTS, OnlineTraining, play_episodes
 from wmel.training.tdmpc2.replay import Replay, add_prefix, explain_out_of_memory, select_prefix

@@ -93,7 +93,7 @@ class TDMPC2Trainer:
         return self.data is not None
 
     def resolve(self, environment: Environment) -> Self:
-        from wmel.training.data import EpisodesFolder
+        from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.online import require_action_box
 
         if self.data is None:
@@ -149,7 +149,7 @@ class TDMPC2Trainer:
         import time
 
         from wmel.training.checkpoints import parse_device
-        from wmel.training.data import EpisodesFolder
+        from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.online import OnlineTraining
         from wmel.training.tdmpc2.train import OfflineTraining
 
@@ -165,7 +165,7 @@ class TDMPC2Trainer:
         """The function that trains, and the name of its environment."""
         from functools import partial
 
-        from wmel.training.data import EpisodesFolder
+        from wmel.training.stored_episodes import EpisodesFolder
         from wmel.training.tdmpc2.train import train_tdmpc2, train_tdmpc2_offline
 
         if self.data is None:
