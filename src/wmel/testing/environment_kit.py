@@ -12,7 +12,7 @@ from wmel.randomness import Streams
 from wmel.testing.findings import Finding, check_promises, compare
 
 ROWS, STEPS = 6, 8
-LONGEST = 1000  # steps of the episodes in which numbers must stay finite, where the environment allows as many
+LONGEST, LONG_ROWS = 1000, 2  # numbers must stay finite to the end of episodes, of so many steps and rows at most
 SEEDS = np.arange(ROWS)
 
 
@@ -79,12 +79,14 @@ def _shapes(environment: Any) -> str:
 
 
 def _finite(environment: Any) -> str:
-    """States, observations and quantities stay finite under random actions"""
+    """States, observations and quantities stay finite under random actions, to the end of an episode"""
     after, steps = environment.reset(SEEDS), min(environment.spec.max_steps, LONGEST)
     values = _random_values(environment, steps)
     for step in range(steps):
-        before, after = after, environment.step(after, values[:, step])
-        quantities = environment.quantities(before, values[:, step], after)
+        before = after if step < STEPS else after[:LONG_ROWS]
+        actions = values[: len(before), step]
+        after = environment.step(before, actions)
+        quantities = environment.quantities(before, actions, after)
         parts = {"the state": after, "an observation": environment.observe(after)}
         parts |= {f"quantity '{name}'": numbers[:, None] for name, numbers in quantities.items()}
         for name, numbers in parts.items():
