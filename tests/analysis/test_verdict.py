@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.tables import table
-from tests.conftest import examples
+from tests.conftest import examples, says
 from wmel.analysis.gap import CPGResult, counterfactual_planning_gap
 from wmel.analysis.verdict import DELTA, Label, cpg_verdict
 from wmel.errors import BadInput
@@ -88,6 +88,16 @@ def test_a_verdict_carries_its_rule_margins_reason_and_the_n_that_would_decide()
     assert found.interval.method == "exact score"
     words = f"about {found.n_that_decides} fresh episodes per arm would decide with 80% probability"
     assert "holds 0" in found.reason and words in found.reason
+
+
+@pytest.mark.parametrize("n", [1, 12, 25])
+def test_where_neither_arm_succeeds_the_reason_begins_with_what_to_change(n):
+    """More episodes would show that both fail, and nothing of the model."""
+    for result in (counterfactual_planning_gap((0, n), (0, n)), counterfactual_planning_gap(*arms(*np.zeros((2, n))))):
+        found = cpg_verdict(result)
+        assert found.label is Label.INCONCLUSIVE and found.n_that_decides is None
+        assert says(found.reason, "neither arm ever succeeds ... cannot see the model ... a stronger planner")
+        assert "would decide" not in found.reason
 
 
 @pytest.mark.parametrize(("oracle", "learned"), [((3, 10), (0, 10)), ((9, 10), (4, 8)), ((29, 30), (59, 60))])

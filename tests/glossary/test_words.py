@@ -4,11 +4,15 @@ import ast
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.analysis.tables import table
 from tests.glossary.outputs import printed
 from tests.glossary.rendered import printed_text, printed_words
 from wmel import catalog
+from wmel.analysis.gap import counterfactual_planning_gap
+from wmel.analysis.pooling import pooled_gap
 from wmel.analysis.verdict import Label
 from wmel.diagnostics.ceiling_bounce.panel import ESTIMATORS
 from wmel.diagnostics.esnr.diagnostic import AlignmentDiagnostic
@@ -32,6 +36,7 @@ from wmel.reports.answers import Advice, Unseen
 from wmel.reports.any_record import RECORD
 from wmel.reports.study_answers import ACTING, MIXED, PLANNED
 from wmel.schema import COLUMNS as EPISODE_COLUMNS
+from wmel.stats.estimate import MIN_VALUES
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "wmel"
@@ -279,3 +284,22 @@ def test_names_hold_no_settings_and_every_group_has_words():
     assert "gap" in names() and "elites" not in names()
     assert all(group.words for group in all_groups())
     assert len(written_groups()) == len(FILES) and column_group().words and part_groups() and setting_group().words
+
+
+def test_the_numbers_of_trainings_and_pairs_in_definitions_are_those_of_the_code():
+    """The least number of trainings of a recipe's interval, and of pairs of a difference of returns."""
+    (recipe,) = find("this training recipe")
+    least = next(k for k in range(1, 9) if pooled_gap([((9, 10), (5, 10))] * k).this_training_recipe.is_defined)
+    assert {3: "at least three training seeds"}[least] in recipe.reading
+    (paired,) = find("paired t")
+    assert {5: "Fewer than five pairs"}[MIN_VALUES] in paired.definition
+
+
+def test_the_parts_of_failures_that_are_defined_are_those_that_results_have():
+    """One pair of each kind: both succeed, only one does, neither, and two where the model broke."""
+    oracle, learned = np.array([1, 1, 0, 0, 1, 0], bool), np.array([1, 0, 1, 0, 0, 0], bool)
+    errors = np.array(["", "", "", "", "Broken", "Broken"])
+    found = counterfactual_planning_gap(table(success=oracle), table(success=learned, error=errors)).failure_split
+    (word,) = find("failure_split")
+    assert all(f"[{part}]" in word.formula for part in found) and len(found) == 3
+    assert sum(found.values()) == pytest.approx(1 - learned.mean())

@@ -64,6 +64,24 @@ def test_a_weighted_mean_of_independent_normal_estimates_has_the_error_of_their_
     assert (found.value, found.low, found.high, found.n) == (1.5, -1.0, 4.0, 15)
 
 
+@pytest.mark.parametrize("count", range(2, MIN_VALUES))
+def test_a_few_pairs_have_no_interval_of_their_difference(count):
+    """As means have none: two pairs that differ by 1 were given [1, 1]."""
+    found = paired_t(np.arange(count) + 1.0, np.arange(count))
+    assert (found.value, found.low, found.high, found.n) == (1, None, None, count) and str(MIN_VALUES) in found.method
+
+
+def test_equal_differences_show_no_spread():
+    found = paired_t(np.arange(9) + 1.0, np.arange(9))
+    assert (found.value, found.low) == (1, None) and "equal" in found.method
+
+
+def test_values_of_fewer_than_five_episodes_are_not_called_few_values():
+    """Twelve decisions of four episodes: the note is about episodes."""
+    assert "episodes" in mean_over_clusters(np.arange(12.0), np.arange(12) // 3).method
+    assert "values" in mean(np.arange(4.0)).method
+
+
 def test_swapping_the_arms_flips_the_interval():
     one, other = paired_t(ONE, OTHER), paired_t(OTHER, ONE)
     assert (one.value, one.low) == pytest.approx((-other.value, -other.high))

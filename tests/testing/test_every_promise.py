@@ -46,6 +46,49 @@ def test_environments(promise, methods):
     assert_broken(promise, testing.check_environment(broken(Wrapped, **methods)(MAZE)))
 
 
+class Ageing(Wrapped):
+    """Counts its steps in the state; something is not finite at one step of every episode, late in it."""
+
+    late = MAZE.spec.max_steps
+
+    def __init__(self, broken: str):
+        super().__init__(MAZE)
+        self.broken = broken
+
+    def reset(self, seeds):
+        return np.column_stack([MAZE.reset(seeds), np.zeros(len(seeds))])
+
+    def step(self, states, actions):
+        after = np.column_stack([MAZE.step(np.nan_to_num(states[:, :-1]).astype(int), actions), states[:, -1] + 1])
+        after[self.is_late(after) & (self.broken == "state"), 0] = np.nan
+        return after
+
+    def observe(self, states):
+        return MAZE.observe(np.nan_to_num(states[:, :-1]).astype(int))
+
+    def quantities(self, states, actions, next_states):
+        age = next_states[:, -1]
+        return {"distance": age, "reward": np.where(self.is_late(next_states) & (self.broken == "reward"), np.inf, age)}
+
+    def is_late(self, states):
+        return states[:, -1] == self.late
+
+
+@pytest.mark.parametrize(("part", "words"), [("reward", ("quantity 'reward'", "inf")), ("state", ("the state", "nan"))])
+def test_what_is_not_finite_at_the_last_step_of_an_episode_is_found_with_seed_and_step(part, words):
+    (finite,) = [one for one in testing.check_environment(Ageing(part)) if "finite" in one.promise]
+    found = [*words, "seed 0", f"at step {Ageing.late}"]
+    assert not finite.kept and [word for word in found if word not in finite.problem] == []
+
+
+def test_a_state_of_nan_is_not_taken_for_randomness():
+    """NaN differs from itself, and the advice would be to remove randomness that is not there."""
+    environment = broken(Ageing, late=2)("state")
+    found = {one.promise: one.kept for one in testing.check_environment(environment)}
+    assert [kept for promise, kept in found.items() if "finite" in promise] == [False]
+    assert [kept for promise, kept in found.items() if "same seeds and actions" in promise] == [True]
+
+
 def test_an_environment_that_cannot_be_stepped_again():
     class Clock(Wrapped):
         """Stands still at the ninth step it is asked for after a reset, wherever that begins."""

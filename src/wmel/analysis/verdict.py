@@ -24,6 +24,7 @@ from wmel.stats.sequential import anytime_decision, confidence_sequence, expecte
 
 IF_AS_SEEN = "with 80% probability if the rates are as seen"
 IF_ADDED = "episodes that are added to these are judged by the anytime rule"
+NOTHING_SOLVED = "this comparison cannot see the model; a stronger planner or an easier criterion may show it"
 DELTA = 0.10  # the margin of equivalence
 RHO = 0.10  # the margin of a rate to 0 or 1, for the bounds of the strict rule
 TAU = 0.05  # the margin of an observed rate to 0 or 1, for the rule of the CPG paper, unless another is given
@@ -135,6 +136,8 @@ def strict_verdict(result: CPGResult, correction: Correction | None = None) -> V
     }
     interval = equivalence_interval if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
     verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": ALPHA}, interval, reasons[label])
+    if label is Label.INCONCLUSIVE and not result.oracle_successes + result.learned_successes:
+        return replace(verdict, reason=f"neither arm ever succeeds: {NOTHING_SOLVED}; {verdict.reason}")
     comparisons = 1 if correction is None else correction.comparisons
     return add_required_episodes(verdict, _designs_as_seen(result, comparisons), "widen delta, or accept it")
 

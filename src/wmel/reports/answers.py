@@ -104,6 +104,7 @@ class JudgedGap:
             return None
         fails = label in EQUALITIES and oracle.rate <= RHO  # the margin of equality holds any such rate
         fails |= label == Label.PLANNER_BOTTLENECK or _bounds(oracle)[1] <= RHO
+        fails |= oracle.successes == 0  # no rate of random actions is lower
         return Unseen.FAILURE if fails else None
 
     @property

@@ -114,7 +114,8 @@ def mean_over_clusters(values: np.ndarray, clusters: np.ndarray, *, lowest: floa
     names, place = np.unique(clusters, return_inverse=True)
     centre, count = float(values.mean()), len(names)
     if count < MIN_VALUES:
-        return Estimate(centre, n=values.size, method=f"fewer than {MIN_VALUES} have no interval")
+        each = "values" if count == values.size else "episodes"
+        return Estimate(centre, n=values.size, method=f"fewer than {MIN_VALUES} {each} have no interval")
     if np.ptp(values) == 0:
         return Estimate(centre, n=values.size, method="all values are equal, which shows no spread")
     rest = np.bincount(place, values - centre, count)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from wmel.errors import BadInput, require_share
-from wmel.stats.estimate import Estimate, finite_numbers, t_quantile
+from wmel.stats.estimate import MIN_VALUES, Estimate, finite_numbers, t_quantile
 
 RESAMPLES = 4000
 SEED = 20_240_229  # fixed, so that the same data always have the same interval
@@ -21,18 +21,22 @@ FEW = 64  # clusters, whose samples are kept: the same for every interval
 
 
 def paired_t(oracle: object, learned: object, *, confidence: float = 0.95) -> Estimate:
-    """Mean of oracle - learned over pairs [n]; both lists are in the same order of episode seeds."""
+    """Mean of oracle - learned over pairs [n]; both lists are in the same order of episode seeds.
+
+    There is no interval for fewer than five pairs, nor where all differences are equal.
+    """
+    require_share(confidence, "confidence")
     one, other = _to_returns(oracle), _to_returns(learned)
     if len(one) != len(other):
         raise BadInput(f"paired returns need as many values each, got {len(one)} and {len(other)}")
     gaps = one - other
-    error = gaps.std(ddof=1) / math.sqrt(len(gaps))
-    return _t_interval(float(gaps.mean()), float(error), len(gaps) - 1, confidence, len(gaps), "paired t")
-
-
-def _t_interval(gap: float, error: float, degrees: float, confidence: float, n: int, method: str) -> Estimate:
-    half = t_quantile(degrees, confidence) * error
-    return Estimate(gap, gap - half, gap + half, n, method)
+    gap, count = float(gaps.mean()), len(gaps)
+    if count < MIN_VALUES:
+        return Estimate(gap, n=count, method=f"fewer than {MIN_VALUES} pairs have no interval")
+    if np.ptp(gaps) == 0:
+        return Estimate(gap, n=count, method="all differences are equal, which shows no spread")
+    half = t_quantile(count - 1, confidence) * float(gaps.std(ddof=1)) / math.sqrt(count)
+    return Estimate(gap, gap - half, gap + half, count, "paired t")
 
 
 def _to_returns(values: object) -> np.ndarray:

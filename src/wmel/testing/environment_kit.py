@@ -12,6 +12,7 @@ from wmel.randomness import Streams
 from wmel.testing.findings import Finding, check_promises, compare
 
 ROWS, STEPS = 6, 8
+LONGEST, LONG_ROWS = 1000, 2  # numbers must stay finite to the end of episodes, of so many steps and rows at most
 SEEDS = np.arange(ROWS)
 
 
@@ -38,10 +39,10 @@ def sample_states(environment: Environment) -> np.ndarray:
     return states[SEEDS, SEEDS + 1]
 
 
-def _random_values(environment: Environment) -> np.ndarray:
-    """Uniformly sampled action values [ROWS,STEPS,A]."""
+def _random_values(environment: Environment, steps: int = STEPS) -> np.ndarray:
+    """Uniformly sampled action values [ROWS,steps,A]."""
     space = environment.spec.actions
-    actions = uniform_actions(space, Streams(SEEDS, SEEDS * 0).uniforms("act", (STEPS, space.width))[0])
+    actions = uniform_actions(space, Streams(SEEDS, SEEDS * 0).uniforms("act", (steps, space.width))[0])
     return space.as_values(actions)
 
 
@@ -78,24 +79,27 @@ def _shapes(environment: Any) -> str:
 
 
 def _finite(environment: Any) -> str:
-    """States, observations and quantities stay finite under random actions"""
-    states, values = _run_episodes(environment), _random_values(environment)
-    before, after = (part.reshape(-1, states.shape[-1]) for part in (states[:, :-1], states[:, 1:]))
-    quantities = environment.quantities(before, values.reshape(len(after), -1), after)
-    parts = {"the state": after, "an observation": environment.observe(after)}
-    parts |= {f"quantity '{name}'": numbers[:, None] for name, numbers in quantities.items()}
-    for name, numbers in parts.items():
-        for row in np.flatnonzero(~np.isfinite(numbers).all(axis=1)):
-            where = f"seed {SEEDS[row // STEPS]} at step {row % STEPS + 1}"
-            value = numbers[row][~np.isfinite(numbers[row])][0]
-            return f"{name} is {value} for {where}; such a step ends its episode with an error"
+    """States, observations and quantities stay finite under random actions, to the end of an episode"""
+    after, steps = environment.reset(SEEDS), min(environment.spec.max_steps, LONGEST)
+    values = _random_values(environment, steps)
+    for step in range(steps):
+        before = after if step < STEPS else after[:LONG_ROWS]
+        actions = values[: len(before), step]
+        after = environment.step(before, actions)
+        quantities = environment.quantities(before, actions, after)
+        parts = {"the state": after, "an observation": environment.observe(after)}
+        parts |= {f"quantity '{name}'": numbers[:, None] for name, numbers in quantities.items()}
+        for name, numbers in parts.items():
+            for row in np.flatnonzero(~np.isfinite(numbers).all(axis=1)):
+                value, where = numbers[row][~np.isfinite(numbers[row])][0], f"seed {SEEDS[row]} at step {step + 1}"
+                return f"{name} is {value} for {where}; such a step ends its episode with an error"
     return ""
 
 
 def _deterministic(environment: Any) -> str:
     """The same seeds and actions give the same states, observations and quantities"""
     states, values = sample_states(environment), _random_values(environment)[:, 0]
-    same = np.array_equal(_run_episodes(environment), _run_episodes(environment))
+    same = np.array_equal(_run_episodes(environment), _run_episodes(environment), equal_nan=True)
     if same and np.array_equal(
         _outputs(environment, states, values), _outputs(environment, states, values), equal_nan=True
     ):
