@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conftest import says
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
 from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper
-from wmel.analysis.verdict import RHO, Label
+from wmel.analysis.verdict import IF_ADDED, RHO, Label
 from wmel.reports.answers import Advice, JudgedGap, Unseen
 from wmel.reports.study_answers import answer_of_gaps
 from wmel.reports.study_gaps import StudyGap, study_answer, study_gaps
@@ -304,7 +304,7 @@ def test_a_difference_that_the_correction_rejects_says_so():
     label = entry.verdicts["strict"].model_copy(update={"label": Label.INCONCLUSIVE, "n_that_decides": 21})
     entry = entry.model_copy(update={"verdict": Label.INCONCLUSIVE, "verdicts": {"strict": label}})
     gap = JudgedGap("m", "", entry, adjusted=0.062, comparisons=4)
-    assert gap.advice is Advice.UNKNOWN and gap.remarks[-1] == "about 21 fresh pairs would decide"
+    assert gap.advice is Advice.UNKNOWN and gap.remarks[-2:] == ["about 21 fresh pairs would decide", IF_ADDED]
     assert "does not hold after correction for 4 comparisons (Holm p 0.062)" in gap.sentence
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from wmel.analysis.verdict import RHO, Label
+from wmel.analysis.verdict import IF_ADDED, RHO, Label
 from wmel.reports.cells import count_words, part_name
 from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
 from wmel.stats.exact import GAP_LEVEL, IndependentArms, p_value
@@ -261,7 +261,7 @@ class JudgedGap:
         if self.entry.verdict != Label.INCONCLUSIVE:
             return []
         if self.episodes_to_decide is not None:
-            return [f"about {self.episodes_to_decide} fresh {self.unit} would decide"]
+            return [f"about {self.episodes_to_decide} fresh {self.unit} would decide", IF_ADDED]
         if self.verdict.rule == ANYTIME:
             return ["more pairs may decide"]
         return [f"no number of {self.unit} is known to decide"]
