@@ -191,8 +191,9 @@ class JudgedGap:
     @property
     def is_lost_to_correction(self) -> bool:
         """Whether a difference is claimed that the correction does not leave, as records of earlier versions do."""
-        corrected = self.comparisons > 1 and self.adjusted is not None
-        return corrected and self.entry.verdict in DIRECTIONS and self.adjusted > ALPHA
+        if self.comparisons == 1 or self.adjusted is None:
+            return False
+        return self.entry.verdict in DIRECTIONS and self.adjusted > ALPHA
 
     @property
     def notes(self) -> list[str]:
