@@ -86,7 +86,7 @@ def test_a_gap_claimed_by_the_anytime_rule_is_one_that_its_interval_shows(tmp_pa
     assert added.verdicts["still"].interval.low == entry.gap_ci_low > 0 and entry.p_value.value <= 0.05
 
 
-def test_an_anytime_study_deals_its_pairs_to_the_seeds_in_turn():
+def test_an_anytime_study_deals_its_pairs_to_the_seeds_in_turn(tmp_path):
     """A gap of 1 is decided after a few rounds: no seed has had its 40 pairs, and none is a pair ahead of another."""
     data = {
         "name": "three seeds",
@@ -96,6 +96,6 @@ def test_an_anytime_study_deals_its_pairs_to_the_seeds_in_turn():
         "models": [{"name": "still", "object": "tests.experiments.test_looks:still"}],
         "planners": [{"name": "random-shooting", "plan_horizon": 20, "candidates": 100}],
     }
-    decided = wmel.study(data, anytime=True, quiet=True)
+    decided = wmel.study(data, anytime=True, quiet=True, output=tmp_path / "study")
     counts = decided.episodes.group_by("arm", "seed").len()["len"].to_list()
     assert len(counts) == 9 and max(counts) < 40 and max(counts) - min(counts) <= 1
