@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wmel.reports.envelopes import EsnrRecord
+from wmel.reports.analysis_record_types import EsnrRecord
 
 ROOT = Path(__file__).parents[1]
 MODELS, OVER, FIGURES = (ROOT / name for name in ("models", "results/tdmpc2-over-training", "docs/figures"))
