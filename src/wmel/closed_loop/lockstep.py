@@ -56,6 +56,8 @@ class Lockstep:
         self.columns["judged"][:] = rules.criterion is not None
         self.reward_buffer = RewardBuffer(count)
         self.states = np.empty((count, 0))
+        self.state_width: int | None = None  # of the first states
+        self.quantity_names: tuple[str, ...] | None = None  # of the first step
         self.memory: dict[str, Array] | None = None
         self.before: dict[str, Array] | None = None  # the memory at the start of this step
         self.last_action = np.zeros((count, actions.width), actions.dtype)
@@ -103,12 +105,14 @@ class Lockstep:
     def _start_states(self, rows: np.ndarray) -> StepResult:
         """Start states, and the quantities of an idle step from them."""
         environment = self.rules.environment
-        states = check_rows(environment.reset(self.columns["episode_seed"][rows]), len(rows), "states")
+        seeds = self.columns["episode_seed"][rows]
+        states = check_rows(environment.reset(seeds), len(rows), "states", self.state_width)
+        self.state_width = states.shape[1]
         idle, after = environment.spec.actions.idle(len(rows)), states
         if environment.spec.idle is not None:
             idle[:] = environment.spec.actions.as_values(np.asarray(environment.spec.idle))
-            after = check_rows(environment.step(states, idle), len(rows), "states")
-        return StepResult(states, check_quantities(environment.quantities(states, idle, after), len(rows)))
+            after = check_rows(environment.step(states.copy(), idle), len(rows), "states", self.state_width)
+        return StepResult(states, self._quantities(states, idle, after))
 
     def _query_policy(self, rows: np.ndarray) -> None:
         """Calls `observe` for all rows, and `act` for those whose last decision has been executed."""
@@ -243,8 +247,14 @@ class Lockstep:
 
     def _next_states(self, rows: np.ndarray, values: np.ndarray) -> StepResult:
         environment, states = self.rules.environment, self.states[rows]
-        after = check_rows(environment.step(states, values), len(rows), "states")
-        return StepResult(after, check_quantities(environment.quantities(states, values, after), len(rows)))
+        after = check_rows(environment.step(states.copy(), values), len(rows), "states", self.state_width)
+        return StepResult(after, self._quantities(states, values, after))
+
+    def _quantities(self, states: np.ndarray, values: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
+        found = self.rules.environment.quantities(states, values, after)
+        quantities = check_quantities(found, len(states), self.quantity_names)
+        self.quantity_names = tuple(quantities)
+        return quantities
 
     def _record_step(self, quantities: dict[str, np.ndarray]) -> None:
         """Records rewards and successes of the running rows, and finishes the episodes that end at this step."""

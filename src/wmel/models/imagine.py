@@ -8,6 +8,7 @@ import numpy as np
 from wmel.arrays import (
     Array,
     as_like,
+    copy_array,
     namespace_of,
     no_grad_unless_required,
     one_hot,
@@ -34,7 +35,12 @@ def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
                 f"a rollout must return {expected} latents per row including the start, got {trajectory.shape}"
             )
         return trajectory
-    return rollout_by_steps(model.step, latents, actions)
+    return rollout_by_steps(isolate_step(model.step), latents, actions)
+
+
+def isolate_step(step: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """A step that may write its latents, and may return the same array at every call."""
+    return lambda latents, actions: copy_array(step(copy_array(latents), actions))
 
 
 def rollout_by_steps(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
