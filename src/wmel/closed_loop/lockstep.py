@@ -49,7 +49,8 @@ class Lockstep:
         self.rules, self.sample, self.first_episode, self.progress = rules, sample, first_episode, progress
         self.record = record
         self.places = {} if places is None else places  # error -> the line of the user's code that raised it
-        actions, count = rules.environment.spec.actions, len(seeds)
+        spec, count = rules.environment.spec, len(seeds)
+        actions, self.observation_width = spec.actions, len(spec.observation)
         self.now, self.running = 0, np.arange(count)
         self.columns = blank_columns(count)
         self.columns["episode_seed"][:] = seeds
@@ -154,7 +155,7 @@ class Lockstep:
             )
         left = np.full(len(rows), self.rules.max_steps - self.now)
         percept = Percept(
-            check_rows(observations, len(rows), "observations"),
+            check_rows(observations, len(rows), "observations", self.observation_width),
             check_rows(environment.goals(states), len(rows), "goals"),
             states,
             self.last_action[rows],

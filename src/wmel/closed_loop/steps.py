@@ -6,18 +6,17 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from wmel.arrays import Array, copy_memory, join_rows, take_rows
+from wmel.arrays import Array, copy_memory, describe_array, is_real, join_rows, take_rows
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Percept, Policy
-from wmel.errors import BadDecision, BadStep, describe_error, locate_error, with_article
+from wmel.errors import BadDecision, BadStep, describe_error, locate_error
 from wmel.parts import implements
 from wmel.perturbations.window import perturb_observations
 from wmel.randomness import Streams
 
 NEVER = np.iinfo(np.int64).max
-REAL = "biuf"  # kinds of dtypes of real numbers
 Result = TypeVar("Result")
 
 
@@ -177,13 +176,9 @@ def check_quantities(
 
 
 def _copy_numbers(array: np.ndarray, what: str) -> np.ndarray:
-    """A copy of an array. Raises BadStep for a list, a masked array, and anything but real numbers."""
-    if isinstance(array, list | tuple | np.ma.MaskedArray):
-        raise BadStep(f"{what} must be an array of real numbers, got {with_article(type(array).__name__)}")
-    copied = np.array(array)
-    if copied.dtype.kind not in REAL:
-        raise BadStep(f"{what} must be an array of real numbers, got dtype {copied.dtype}")
-    return copied
+    if not is_real(array):
+        raise BadStep(f"{what} must be an array of real numbers, got {describe_array(array)}")
+    return np.array(array)
 
 
 def find_not_finite(result: StepResult) -> dict[int, str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, copy_array
+from wmel.arrays import Array, copy_array, describe_array, is_real
 from wmel.catalog import MODELS
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
@@ -109,12 +109,15 @@ class CallableModel:
 
     def _next_state(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
         arguments = state.copy(), action.copy()
-        after = np.asarray(self.dynamics(*arguments), dtype=state.dtype)
+        result = self.dynamics(*arguments)
+        after = result if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
+        if not is_real(after):
+            raise BadModel(f"{self.spec.name} must return real numbers, got {describe_array(after)}")
         if any(one.tobytes() != original.tobytes() for one, original in zip(arguments, (state, action), strict=True)):
             raise BadModel(f"{self.spec.name} changed its argument; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")
-        return after
+        return after.astype(state.dtype, copy=False)
 
 
 def build_user_model(name: str, **settings: Any) -> Any:
@@ -142,6 +145,9 @@ def adapt_model(thing: Any) -> tuple[Interface, Any]:
     }
     for interface, names in missing.items():
         if not names:
+            if interface == "batched":
+                spec, name = thing.spec, type(thing).__name__
+                require(isinstance(spec, WorldModelSpec), f"the spec of {name} must be a WorldModelSpec", spec)
             return interface, thing
     if callable(thing):
         return "batched", CallableModel(thing)
