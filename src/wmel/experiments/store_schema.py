@@ -89,6 +89,7 @@ class StoredManifest(Stored):
     moved: dict[str, str] = {}
     looks: list[dict[str, int]] = []
     verb: dict[str, Any] = {"name": "study"}  # the verb whose result it is, and its options
+    path: str | None = None  # of the study file, relative to the folder of the store
 
     @model_validator(mode="after")
     def _map_earlier_keys(self) -> "StoredManifest":
