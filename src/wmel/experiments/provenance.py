@@ -36,6 +36,7 @@ COMPARED = {  # fields that are compared when a study is resumed, and their name
     "code": "code",
     "weights": "weights",
     "weights_file": "weights",
+    "card": "card",
     "device": "device",
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from wmel.contract.cell import FLOOR, Cell, Diagnostic, Part, part_label
 from wmel.errors import BadInput, BadRecord, WmelError
-from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
+from wmel.experiments.build import ModelPaths, build_model, described_model_hash, is_whole, weights_file_hash
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.provenance import code_of, differences
@@ -66,6 +66,7 @@ def _current_provenance(
         "versions": versions_in_use(),
         "code": code_of(cell),
         "weights_file": weights_file_hash(folder) if folder is not None and is_whole(folder) else None,
+        "card": described_model_hash(folder),
         "device": paths.device_of(environment, model),
     }
 

@@ -45,6 +45,7 @@ class StoredProvenance(Stored):
     code: dict[str, str]
     weights: str | None
     weights_file: str | None = None  # SHA-256 of the weights file of the checkpoint
+    card: str | None = None  # SHA-256 of what the card of the checkpoint states about the use of its weights
     data: str | None = None
     device: str = "cpu"
     machine: dict[str, Any]
