@@ -1,4 +1,4 @@
-"""Parts that return the same array at every call, or write the arrays they receive, give the rows of parts that do not."""
+"""Parts that return one array at every call, or write what they receive, give the same rows as parts that do not."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -234,7 +234,10 @@ METRICS = [
     ("order of rows", unless_empty(lambda table: Estimate(1.0, 0.0, 2.0, n=int(table["steps"][0])))),
     ("empty table", lambda table: Estimate(0.0)),
     ("empty table", lambda table: Estimate(None) if not len(table) else Estimate(1.0)),
-    ("table is not modified", unless_empty(lambda table: wilson(int(table["success"].__ior__(True).sum()), len(table)))),
+    (
+        "table is not modified",
+        unless_empty(lambda table: wilson(int(table["success"].__ior__(True).sum()), len(table))),
+    ),
     ("inside its own interval", unless_empty(lambda table: Estimate(5.0, 0.0, 1.0))),
 ]
 

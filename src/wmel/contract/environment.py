@@ -126,7 +126,11 @@ class EnvironmentSpec:
     def __post_init__(self):
         require_text(self.name, "the name of an environment")
         _require_texts(self.observation, "the observation of an environment")
-        require(isinstance(self.actions, Box | Finite), "the actions of an environment must be a Box or a Finite", self.actions)
+        require(
+            isinstance(self.actions, Box | Finite),
+            "the actions of an environment must be a Box or a Finite",
+            self.actions,
+        )
         require_whole(self.max_steps, "max_steps")
         require_whole(self.action_repeat, "action_repeat")
         require(self.step_ms is None or is_number(self.step_ms), "step_ms must be a number or None", self.step_ms)

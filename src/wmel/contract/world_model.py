@@ -9,7 +9,6 @@ from wmel.errors import require, require_text, require_whole
 from wmel.parts import accept_old_names
 from wmel.renamed import old_names
 
-
 READS, ACTION_INPUTS = ("observation", "state"), ("index", "one_hot", "value")
 
 

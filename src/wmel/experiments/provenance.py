@@ -6,12 +6,11 @@ Rows of an object with a known hash are found again, by this process or another.
 import ast
 import builtins
 import dis
-import inspect
 import pickle
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from hashlib import sha256
@@ -22,8 +21,9 @@ from typing import Any
 import wmel
 from wmel import catalog
 from wmel.contract.cell import Cell, Diagnostic
-from wmel.errors import BadInput, WmelError, describe_error, is_user_code
+from wmel.errors import BadInput, describe_error, is_user_code
 from wmel.experiments.executors import Failure
+from wmel.experiments.own_code import UNCHECKED, absolute_name, code_of_part, own_code
 from wmel.machine import thread_limit, versions_in_use
 from wmel.parts import Registry
 from wmel.schema import Run
@@ -53,37 +53,55 @@ def cell_provenance(cell: Cell | Diagnostic, run: Run | None, weights: str | Non
 
 
 def code_of(cell: Cell | Diagnostic) -> dict[str, str]:
-    """Hashes of the code that computes a cell: packages of wmel, and the files of parts from other packages."""
+    """Hashes of the code that computes a cell: packages of wmel, and what parts from other packages consist of."""
     named, model = _parts_of(cell)
     packages = ["loop", "environments", "planners", "objectives", "perturbations"]
     packages += ["training"] if model is not None and "trainer" in model else []
     packages += ["diagnostics"] if isinstance(cell, Diagnostic) else []
-    own = {package: _package_hash(package) for package in packages}
-    foreign = {
-        registry.kind: _source_hash(registry, name)
-        for registry, name in named
-        if name is not None and name not in registry.built_in
+    code = {package: _package_hash(package) for package in packages}
+    for registry, name in named:
+        code |= code_of_part(registry, name)
+    return code
+
+
+def unchecked_code(cells: Iterable[Cell | Diagnostic]) -> list[str]:
+    """Lines about parts whose code may change without notice."""
+    parts = {(registry.kind, name): registry for cell in cells for registry, name in _parts_of(cell)[0]}
+    reasons = {
+        (kind, name): code_of_part(registry, name).get(kind + UNCHECKED) for (kind, name), registry in parts.items()
     }
-    return own | {kind: digest for kind, digest in foreign.items() if digest is not None}
+    return [
+        f"a change of the code of {kind} '{name}' may not be noticed: {reason}"
+        for (kind, name), reason in reasons.items()
+        if reason is not None
+    ]
 
 
-def _parts_of(cell: Cell | Diagnostic) -> tuple[list[tuple[Registry, str | None]], Mapping[str, Any] | None]:
-    """The parts that a cell names, and its model."""
+def _parts_of(cell: Cell | Diagnostic) -> tuple[list[tuple[Registry, str]], Mapping[str, Any] | None]:
+    """The parts that a cell names, and its model. Live objects are identified by what they hold."""
     if isinstance(cell, Diagnostic):
-        named = [(catalog.ENVIRONMENTS, cell.environment), (catalog.OBJECTIVES, cell.objective)]
+        named = [
+            (catalog.ENVIRONMENTS, cell.environment),
+            (catalog.OBJECTIVES, cell.objective),
+            (catalog.DIAGNOSTICS, cell.diagnostic),
+        ]
         model = cell.model
     else:
         task, arm = cell.task, cell.arm
+        perturbations = (task.perturbation or {}).get("parts", [task.perturbation])
         named = [
             (catalog.ENVIRONMENTS, task.environment),
-            (catalog.PERTURBATIONS, task.perturbation),
+            *((catalog.PERTURBATIONS, one) for one in perturbations),
             (catalog.PLANNERS, arm.planner),
             (catalog.OBJECTIVES, arm.objective),
             (catalog.POLICIES, arm.policy),
         ]
         model = arm.model
-    names = [(registry, None if part is None else part["name"]) for registry, part in named]
-    return [*names, (catalog.MODELS, None if model is None else model.get("object"))], model
+    if model is not None and "trainer" in model:
+        named.append((catalog.TRAINERS, model["trainer"]))
+    if model is not None and "object" in model:
+        named.append((catalog.MODELS, {"name": model["object"]}))
+    return [(registry, part["name"]) for registry, part in named if part is not None and not part.get("given")], model
 
 
 def differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -127,17 +145,6 @@ def _definitions(module: ast.Module) -> list[ast.stmt]:
             first.value = ast.Constant("")
     imports = (ast.Import, ast.ImportFrom, ast.Expr)
     return [one for one in module.body if not isinstance(one, imports)]
-
-
-def _source_hash(registry: Registry, name: str) -> str | None:
-    """The hash of the file that defines a part; None if it cannot be read."""
-    try:
-        found = registry.load(name)
-        maker = getattr(found, "func", found)  # a partial: one maker of several parts
-        file = inspect.getsourcefile(maker if callable(maker) else type(maker))
-    except (WmelError, TypeError, OSError):
-        return None
-    return None if file is None else sha256(Path(file).read_bytes()).hexdigest()
 
 
 @cache
@@ -241,7 +248,7 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         if isinstance(obj, ModuleType):
-            return "module", obj.__name__
+            return "module", obj.__name__, *sorted(own_code([obj.__name__]).modules.items())
         if isinstance(obj, set | frozenset):
             return "set", sorted(map(_hash, obj))
         if isinstance(obj, staticmethod | classmethod):
@@ -285,9 +292,19 @@ def _function_data(function: FunctionType) -> tuple[Any, ...]:
     """The instructions and defaults of a function, and the outside values that it refers to."""
     names = sorted({name for name in _global_names(function.__code__) if not hasattr(builtins, name)})
     values = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
+    package = function.__globals__.get("__package__") or ""
+    imported = own_code(absolute_name(name, package) for name in _imported_names(function.__code__)).modules
     enclosed = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     defaults = function.__defaults__, function.__kwdefaults__
-    return "function", function.__qualname__, _code_data(function.__code__), defaults, enclosed, values
+    return (
+        "function",
+        function.__qualname__,
+        _code_data(function.__code__),
+        defaults,
+        enclosed,
+        values,
+        *sorted(imported.items()),
+    )
 
 
 def _code_data(code: CodeType) -> tuple[Any, ...]:
@@ -300,6 +317,20 @@ def _global_names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _global_names(constant)
+
+
+def _imported_names(code: CodeType) -> Iterator[str]:
+    """The modules that a function imports when it is called, and the objects it takes from them, as it names them."""
+    loaded: list[Any] = [None, None]  # by the last two instructions: the level of an import, and its objects
+    for one in dis.get_instructions(code):
+        if one.opname == "IMPORT_NAME":
+            home = "." * loaded[0] + one.argval
+            yield home
+            yield from (home + ("" if home.endswith(".") else ".") + name for name in loaded[1] or ())
+        loaded = [loaded[1], one.argval]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imported_names(constant)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -29,7 +29,7 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
-from wmel.experiments.provenance import check_picklable, why_unidentified
+from wmel.experiments.provenance import check_picklable, unchecked_code, why_unidentified
 from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
 from wmel.experiments.store import Store, missing_blocks
 
@@ -120,7 +120,8 @@ class _Runner:
         paths = paths_of(study, store, options)
         outdated = [*self._find_unidentified([*cells, *readings]), *self._find_changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
-        for line in (*study.notes, *find_other_tasks([*cells, *readings], paths)):
+        every: list[Any] = [*cells, *readings]
+        for line in (*study.notes, *find_other_tasks(every, paths), *unchecked_code(every)):
             self.listener.note(line)
         with store.locked():
             for cell in cells:

@@ -10,7 +10,7 @@ from wmel.testing.findings import Finding, check_promises
 
 
 def check_metric(metric: Metric) -> list[Finding]:
-    """Checks the type of the result, the order of rows, an empty table, that a value lies in its interval, and purity."""
+    """Checks the type of the result, order of rows, an empty table, that a value lies in its interval, and purity."""
     return check_promises(metric, [_estimate, _order, _empty, _interval, _pure])
 
 

@@ -1,6 +1,7 @@
 """The promises of every planner."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,17 @@ Cost = Callable[[np.ndarray], np.ndarray]
 
 def check_planner(planner: Planner) -> list[Finding]:
     """Checks bounds, optimisation, NaN and infinity, the budget and independence of rows, on both action spaces."""
-    promises = [_bounds, _quadratic, _consistent, _not_finite, _all_not_finite, _budget, _remainder, _independent, _lasting]
+    promises = [
+        _bounds,
+        _quadratic,
+        _consistent,
+        _not_finite,
+        _all_not_finite,
+        _budget,
+        _remainder,
+        _independent,
+        _lasting,
+    ]
     return check_promises(planner, promises)
 
 
@@ -165,7 +176,7 @@ def _lasting(planner: Any) -> str:
     for space in SPACES:
         plan, others = _plan(planner, space, _squares()), ROWS + len(ROWS)
         results = {f"plan ({name})": getattr(plan, name) for name in ("actions", "costs", "lengths")}
-        problem = find_changed(results, lambda space=space: _plan(planner, space, _squares(others), others))
+        problem = find_changed(results, partial(_plan, planner, space, _squares(others), others))
         if problem:
             return problem
     return ""

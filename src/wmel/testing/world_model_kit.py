@@ -135,7 +135,8 @@ def _lasting(kit: _WorldModelKit) -> str:
 def check_four_methods(model: Any, environment: Environment) -> list[Finding]:
     """Checks lengths, scores, determinism and purity of encode, rollout and score. `plan` is not checked."""
     return check_promises(
-        _FourMethodsKit(model, environment), [_four_rollout, _four_scores, _four_deterministic, _four_pure, _four_beginning]
+        _FourMethodsKit(model, environment),
+        [_four_rollout, _four_scores, _four_deterministic, _four_pure, _four_beginning],
     )
 
 
