@@ -1,4 +1,4 @@
-"""The spec of an environment or a model is checked where it is made: the setting and the value are named."""
+"""A spec with a setting of another type is refused before it is used: the setting and the value are named."""
 
 import re
 
@@ -33,6 +33,11 @@ ENVIRONMENT = {
 }
 
 
+def model_of(spec):
+    methods = dict.fromkeys(("encode", "step", "decode"), lambda self, *arguments: None)
+    return type("Model", (), {"spec": spec, **methods})()
+
+
 def cases(settings):
     return [(name, value) for name, values in settings.items() for value in values]
 
@@ -40,7 +45,7 @@ def cases(settings):
 @pytest.mark.parametrize(("name", "value"), cases(MODEL))
 def test_a_model_with_another_type_of_setting_is_refused(name, value):
     with pytest.raises(BadInput, match=re.escape(f"got {value!r}")) as caught:
-        WorldModelSpec(**{"name": "mine", name: value})
+        adapt_model(model_of(WorldModelSpec(**{"name": "mine", name: value})))
     assert name in str(caught.value)
 
 
@@ -53,12 +58,9 @@ def test_an_environment_with_another_type_of_setting_is_refused(name, value):
 
 
 def test_whole_numbers_of_numpy_are_whole():
-    assert WorldModelSpec("mine", row_multiple=np.int64(4)).row_multiple == 4
+    assert adapt_model(model_of(WorldModelSpec("mine", row_multiple=np.int64(4))))[0] == "batched"
 
 
 def test_a_model_whose_spec_is_another_object_is_refused():
-    model = type("Duck", (), {"spec": "duck", "encode": None, "step": 1, "decode": 1})
-    for name in ("encode", "step", "decode"):
-        setattr(model, name, lambda self, *arguments: None)
     with pytest.raises(BadInput, match="'duck'"):
-        adapt_model(model())
+        adapt_model(model_of("duck"))

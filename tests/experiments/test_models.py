@@ -69,9 +69,7 @@ def test_a_checkpoint_that_is_written_again_is_hashed_and_restored_again(trained
     assert files_hash(folder) != before and restored == ["m", "m"]
 
 
-@pytest.mark.parametrize(
-    ("is_hashed", "words"), [(True, r"card\.json was edited"), (False, r"computed with other card \(.*--rerun changed")]
-)
+@pytest.mark.parametrize(("is_hashed", "words"), [(True, r"card\.json was edited"), (False, r"with other card \(")])
 def test_an_edited_card_is_refused_and_its_rows_are_not_mixed(tmp_path, is_hashed, words):
     text = LEARNED.replace("episodes = 4", "episodes = 2").replace("seeds = [0, 1]", "seeds = [0]")
     wmel.study(written(tmp_path, text), output=tmp_path / "store", quiet=True)

@@ -9,8 +9,8 @@ import pytest
 import wmel
 from tests.experiments.studies import written
 from wmel.errors import BadInput
+from wmel.experiments.identity import identity_of
 from wmel.experiments.own_code import own_code
-from wmel.experiments.provenance import identity_of
 
 FILES = {
     "ownpart/__init__.py": "",
@@ -92,8 +92,9 @@ def test_a_change_of_own_code_is_noticed(ownpart, tmp_path, what):
     ownpart("unused", "", "ONE = 2\n")
     wmel.study(study, **how)
     ownpart(*CHANGES[what])
-    with pytest.raises(BadInput, match=rf"code of model ownpart\.{CHANGES[what][0]}|code of model \("):
+    with pytest.raises(BadInput, match="code of model") as refused:
         wmel.study(study, **how)
+    assert CHANGES[what][0] in str(refused.value) or what == "the class of the object"  # the file of the part itself
     kept = wmel.study(study, keep=True, **how)
     assert kept.exit_code == 0 and kept.episodes.height == 2
 

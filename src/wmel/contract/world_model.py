@@ -5,11 +5,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from wmel.arrays import Array
 from wmel.contract.policy import Percept
-from wmel.errors import require, require_text, require_whole
 from wmel.parts import accept_old_names
 from wmel.renamed import old_names
-
-READS, ACTION_INPUTS = ("observation", "state"), ("index", "one_hot", "value")
 
 
 @accept_old_names(rows_at_once="row_multiple")
@@ -22,15 +19,6 @@ class WorldModelSpec:
     action_input: Literal["index", "one_hot", "value"] = "value"  # how `step` receives finite actions
     weights: str | None = None  # hash of the learned weights
     row_multiple: int = 1  # batches are padded to a multiple of this, so that results do not depend on the batch
-
-    def __post_init__(self):
-        require_text(self.name, "the name of a model")
-        require(self.reads in READS, f"reads must be one of {', '.join(READS)}", self.reads)
-        known = ", ".join(ACTION_INPUTS)
-        require(self.action_input in ACTION_INPUTS, f"action_input must be one of {known}", self.action_input)
-        if self.weights is not None:
-            require_text(self.weights, "weights, the hash of a model's weights,")
-        require_whole(self.row_multiple, "row_multiple")
 
 
 class WorldModel(Protocol):

@@ -16,6 +16,7 @@ from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, find_other_tasks
 from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
+from wmel.experiments.identity import check_picklable, why_unidentified
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
@@ -29,7 +30,7 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
-from wmel.experiments.provenance import check_picklable, unchecked_code, why_unidentified
+from wmel.experiments.provenance import unchecked_code
 from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
 from wmel.experiments.store import Store, missing_blocks
 
@@ -120,8 +121,7 @@ class _Runner:
         paths = paths_of(study, store, options)
         outdated = [*self._find_unidentified([*cells, *readings]), *self._find_changed(cells, readings, paths)]
         self._check(cells, readings, {cell.key for cell in outdated}, paths)
-        every: list[Any] = [*cells, *readings]
-        for line in (*study.notes, *find_other_tasks(every, paths), *unchecked_code(every)):
+        for line in (*study.notes, *find_other_tasks([*cells, *readings], paths)):
             self.listener.note(line)
         with store.locked():
             for cell in cells:
@@ -203,6 +203,8 @@ class _Runner:
         """Cells with rows of another provenance that must be dropped; `when_changed` decides which may stay."""
         if not self.store.is_kept:
             return []  # rows in memory are of this process
+        for line in unchecked_code([*cells, *readings]):
+            self.listener.note(line)
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]
         if not changed:
             return []
