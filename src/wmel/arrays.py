@@ -15,6 +15,20 @@ def namespace_of(array: Array) -> Any:
     return torch if torch is not None and isinstance(array, torch.Tensor) else np
 
 
+def is_real(array: Array) -> bool:
+    """Whether it is an array of real numbers. A masked array is not: its mask would be lost."""
+    if namespace_of(array) is np:
+        kind = getattr(getattr(array, "dtype", None), "kind", None)
+        return kind is not None and kind in "biuf" and not isinstance(array, np.ma.MaskedArray)
+    return not array.is_complex()
+
+
+def describe_array(array: object) -> str:
+    """The type of a value, with the dtype of an array, for a message."""
+    dtype = getattr(array, "dtype", None)
+    return type(array).__name__ + ("" if dtype is None else f" of dtype {dtype}")
+
+
 def as_like(values: Array, like: Array) -> Array:
     """The values in the library and on the device of `like`. The dtype does not change."""
     xp = namespace_of(like)

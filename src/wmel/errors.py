@@ -128,6 +128,11 @@ def require_whole(value: Any, what: str, at_least: int = 1) -> None:
     require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
 
 
+def require_text(value: Any, what: str) -> None:
+    """Raises BadInput unless the value is a text that is not empty."""
+    require(isinstance(value, str) and value != "", f"{what} must be text", value)
+
+
 def require_share(value: Any, what: str) -> None:
     """Raises BadInput unless the value is a number strictly between 0 and 1."""
     require(is_number(value) and 0 < value < 1, f"{what} must lie in (0, 1)", value)

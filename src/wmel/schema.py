@@ -123,6 +123,16 @@ class EpisodeTable:
         """The rows of the given episode seeds, in the order of the table."""
         return self.rows(np.isin(self.columns["episode_seed"], seeds))
 
+    def read_only(self) -> "EpisodeTable":
+        """The same table, with columns and series that cannot be written. Nothing is copied."""
+        if not any(column.flags.writeable for column in self.columns.values()):
+            return self
+        views = {name: column.view() for name, column in self.columns.items()}
+        series = (one for column in views.values() if column.dtype == object for one in column)
+        for array in (*views.values(), *(one for one in series if isinstance(one, np.ndarray))):
+            array.flags.writeable = False
+        return EpisodeTable(views)
+
     def with_column(self, name: str, column: np.ndarray) -> "EpisodeTable":
         """The table with one column replaced."""
         return EpisodeTable({**self.columns, name: column})

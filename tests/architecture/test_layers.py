@@ -52,7 +52,7 @@ WRITERS = (
     "files.py",
     "reports/",
     "experiments/folder_store.py",
-    "experiments/provenance.py",  # pickles into a hash
+    "experiments/identity.py",  # pickles into a hash
     "api/episodes.py",  # removes what an unfinished run left behind
     "results.py",
     "training/checkpoints.py",
@@ -159,9 +159,9 @@ FOREIGN = [  # places that run foreign code
     "experiments/check.py",
     "experiments/executors.py",
     "experiments/executors.py",
+    "experiments/identity.py",
+    "experiments/identity.py",
     "experiments/jobs.py",
-    "experiments/provenance.py",
-    "experiments/provenance.py",
     "models/callable_model.py",
     "parts.py",
     "parts.py",

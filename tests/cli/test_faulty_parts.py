@@ -11,6 +11,7 @@ from wmel.errors import BadInput, with_article
 
 CODE = """
 import sys
+import numpy
 import wmel
 from wmel.perturbations import NoEffect
 from wmel.stats.estimate import Estimate
@@ -40,6 +41,10 @@ def unknown_column(table): return table["nothing"]
 def plain_number(table): return table["success"].mean()
 
 def ends(table): raise SystemExit(3)
+
+def writes(table):
+    table["success"][:] = True  # of writes
+    return Estimate(1.0)
 
 def empty_only(table):
     if len(table) > 2: raise RuntimeError("too many")
@@ -95,6 +100,15 @@ class NoDecode(Model):
 
 class NoEncode(Model):
     def encode(self, percept, previous): return None  # of NoEncode
+
+class Wide(Model):
+    def decode(self, latents): return latents[:, [0, 1, 0]]  # of Wide
+
+class Complex(Model):
+    def step(self, latents, actions): return latents * 1j  # of Complex
+
+class Masked(Model):
+    def decode(self, latents): return numpy.ma.masked_array(latents)  # of Masked
 
 class Leaves(Model):
     def step(self, latents, actions): sys.exit(0)
@@ -179,6 +193,7 @@ def test_an_executor_that_does_not_do_its_jobs_is_one_line_too(faulty, wmel_comm
         ("unknown_column", "def unknown_column"),
         ("plain_number", "def plain_number"),
         ("ends", "def ends"),
+        ("writes", "# of writes"),
         ("Draw", "class Draw"),
     ],
 )
@@ -234,6 +249,9 @@ def test_a_planner_without_a_plan_is_refused_with_its_own_place(refused, name, l
     [
         ("NoDecode", "# of NoDecode", "decode"),
         ("NoEncode", "# of NoEncode", "encode"),
+        ("Wide", "# of Wide", "decode"),
+        ("Complex", "# of Complex", "step"),
+        ("Masked", "# of Masked", "decode"),
         ("Leaves", "sys.exit(0)", "step"),
         ("NeverMade", "sys.exit(5)", "__init__"),
         ("still", "def still", "still"),

@@ -150,7 +150,7 @@ def test_states_of_the_wrong_shape_are_an_error_of_the_environment():
             return states[:, 0]
 
     table = run_episodes(Flat(), waiting(), [0], timed_decisions=0)
-    assert table["error"][0] == "BadStep: an environment must return states [1,width], got shape (1,)"
+    assert table["error"][0] == "BadStep: an environment must return states [1,1], got shape (1,)"
 
 
 def test_if_every_row_fails_every_row_says_so():

@@ -97,6 +97,73 @@ def test_quantities_of_another_shape_are_an_error_of_the_environment(shape):
     assert run_episodes(Odd((3,)), waiting(), [0], timed_decisions=0)["error"][0].startswith("BadStep: quantity 'left'")
 
 
+NO_NUMBERS = {
+    "list": list,
+    "object": lambda numbers: numbers.astype(object),
+    "U32": lambda numbers: numbers.astype("U32"),
+    "complex128": lambda numbers: numbers.astype(complex),
+    "MaskedArray": lambda numbers: np.ma.masked_array(numbers, mask=True),
+    "datetime64": lambda numbers: numbers.astype("M8[s]"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+@pytest.mark.parametrize("what", ["quantity 'reward'", "states", "observations"])
+def test_what_is_no_array_of_real_numbers_is_an_error_row_that_names_it(what, kind):
+    convert = NO_NUMBERS[kind]
+
+    class Odd(Countdown):
+        """Its numbers are none after two steps."""
+
+        def late(self, left, numbers):
+            return convert(numbers) if (left == 1).any() else numbers
+
+        def step(self, states, actions):
+            after = super().step(states, actions)
+            return self.late(after, after) if what == "states" else after
+
+        def observe(self, states):
+            return self.late(states, states) if what == "observations" else states
+
+        def quantities(self, states, actions, next_states):
+            found = super().quantities(states, actions, next_states)
+            late = self.late(next_states, found["reward"]) if "reward" in what else found["reward"]
+            return {**found, "reward": late}
+
+    table = run_episodes(Odd((3, 4), reward=True), waiting(), [0, 1], timed_decisions=0)
+    assert table["steps"].tolist() == ([2, 3] if what == "observations" else [1, 2])
+    assert all(what in error and kind in error and error.startswith("BadStep") for error in table["error"])
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (lambda states: np.concatenate([states, states]), r"\[1,1\], got shape \(2, 1\)"),
+        (lambda states: np.concatenate([states, states], axis=1), r"\[1,1\], got shape \(1, 2\)"),
+        (lambda states: states[:, :0], r"\[1,1\], got shape \(1, 0\)"),
+    ],
+    ids=["rows", "wider", "narrower"],
+)
+def test_states_of_another_shape_end_their_episode_and_no_other(after, words):
+    class Growing(Countdown):
+        def step(self, states, actions):
+            found = super().step(states, actions)
+            return after(found) if (found == 1).any() else found
+
+    table = run_episodes(Growing((3, -1)), waiting(), [0, 1], max_steps=6, timed_decisions=0)
+    assert re.search(words, table["error"][0]) and table["error"][1] == "" and table["steps"].tolist() == [1, 6]
+
+
+def test_a_quantity_that_is_missing_at_a_later_step_is_an_error_that_names_it():
+    class Forgetful(Countdown):
+        def quantities(self, states, actions, next_states):
+            found = super().quantities(states, actions, next_states)
+            return found if (next_states > 1).all() else {}
+
+    table = run_episodes(Forgetful((3, 3)), waiting(), [0, 1], timed_decisions=0)
+    assert all("left" in error for error in table["error"]) and table["steps"].tolist() == [1, 1]
+
+
 def test_a_quantity_may_be_called_state():
     class Named(Countdown):
         def quantities(self, states, actions, next_states):
@@ -110,7 +177,7 @@ def test_observations_of_too_few_rows_are_an_error_of_the_environment():
         def observe(self, states):
             return states[:0]
 
-    assert "[1,width], got shape (0, 1)" in (run_episodes(Blind((3,)), waiting(), [0], timed_decisions=0)["error"][0])
+    assert "[1,1], got shape (0, 1)" in (run_episodes(Blind((3,)), waiting(), [0], timed_decisions=0)["error"][0])
 
 
 def test_a_reward_of_nan_is_a_return_of_nan():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 import wmel
 from wmel.errors import BadInput
 from wmel.experiments.executors import Processes
-from wmel.experiments.provenance import check_picklable, identity_of, why_unidentified
+from wmel.experiments.identity import check_picklable, identity_of, why_unidentified
+from wmel.models.mlp import MLP, MLPModel
 
 TINY = {"episodes": 2, "horizon": 4, "quiet": True}
 SCALE = 1.0
@@ -118,3 +120,23 @@ def _raise_elsewhere(here):
 def test_an_object_that_a_fresh_interpreter_cannot_read_is_refused():
     with pytest.raises(BadInput, match=r"'mine' cannot be.*AttributeError:"):
         check_picklable({("model", "mine"): OnlyHere()}, Processes(1))
+
+
+def test_equal_weights_that_are_used_in_another_way_are_another_model():
+    """As a card whose target was edited would build them."""
+
+    def model(**settings):
+        torch.manual_seed(0)
+        return MLPModel(MLP(2, 4, (8,), **settings), action_input="index")
+
+    one, other = model(), model(target="delta")
+    assert one.spec.weights == other.spec.weights and identity_of(one) == identity_of(model()) != identity_of(other)
+    assert identity_of(replace(one, action_input="value")) != identity_of(one)
+
+
+def test_a_hash_of_weights_covers_the_code_of_its_class_too(monkeypatch):
+    monkeypatch.setattr(Net, "spec", wmel.WorldModelSpec("mine", weights="w"))
+    before = identity_of(Net())
+    assert before == identity_of(Net(1))
+    monkeypatch.setattr(Net, "decode", lambda self, latents: latents + 1)
+    assert identity_of(Net()) != before

@@ -1,5 +1,6 @@
 """Checkpoints are hashed and restored once, and only where something is left to do."""
 
+import json
 import shutil
 from functools import partial
 
@@ -66,6 +67,25 @@ def test_a_checkpoint_that_is_written_again_is_hashed_and_restored_again(trained
     wmel.train("mlp", "maze_toy", output=folder, epochs=1, quiet=True, seed=1)
     wmel.cpg("maze_toy", folder, **TINY)
     assert files_hash(folder) != before and restored == ["m", "m"]
+
+
+@pytest.mark.parametrize(("is_hashed", "words"), [(True, r"card\.json was edited"), (False, r"with other card \(")])
+def test_an_edited_card_is_refused_and_its_rows_are_not_mixed(tmp_path, is_hashed, words):
+    text = LEARNED.replace("episodes = 4", "episodes = 2").replace("seeds = [0, 1]", "seeds = [0]")
+    wmel.study(written(tmp_path, text), output=tmp_path / "store", quiet=True)
+    (path,) = (tmp_path / "store").rglob("card.json")
+    card = json.loads(path.read_text())
+    assert card["model"]["target"] == "delta"
+    card["model"]["target"] = "next"
+    if not is_hashed:
+        del card["card_sha256"]
+    path.write_text(json.dumps(card))
+    rows = {one: one.read_bytes() for one in (tmp_path / "store").rglob("*.parquet")}
+    more = written(tmp_path, text.replace("episodes = 2", "episodes = 3"))
+    how = {"rerun": "changed"} if is_hashed else {}
+    with pytest.raises(BadInput, match=words):
+        wmel.study(more, output=tmp_path / "store", quiet=True, **how)
+    assert {one: one.read_bytes() for one in (tmp_path / "store").rglob("*.parquet")} == rows
 
 
 def test_a_file_is_read_once_for_all_its_hashes(tmp_path, monkeypatch):

@@ -190,6 +190,34 @@ def test_a_study_is_the_same_by_its_name(tmp_path):
         run(folder)
 
 
+def test_two_study_files_of_one_name_do_not_share_a_folder(tmp_path):
+    """Both would be stored in runs/study by default."""
+    texts = {"a": MAZE, "b": MAZE.replace("plan_horizon = { sweep = [5, 10] }", "plan_horizon = 5")}
+    paths = {}
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        paths[name] = written(tmp_path / name, text)
+    folder, how = tmp_path / "store", {"limit": 1, "quiet": True}
+    wmel.study(paths["a"], output=folder, **how)
+    before = contents(folder)
+    for more in ({}, {"rerun": "changed"}, {"keep": True}, {"dry_run": True}):
+        with pytest.raises(BadInput, match=r"a/study.toml, .*b/study.toml"):
+            wmel.study(paths["b"], output=folder, **how, **more)
+    assert contents(folder) == before
+    paths["b"].write_text(MAZE.replace("[5, 10]", "[5, 10, 15]").replace("episodes = 12", "episodes = 14"))
+    wmel.study(paths["b"], output=folder, **how)  # it has all cells of the other
+
+
+def test_a_study_that_was_edited_or_moved_goes_on(tmp_path):
+    folder, path, how = tmp_path / "store", written(tmp_path, MAZE), {"limit": 1, "quiet": True}
+    wmel.study(path, output=folder, **how)
+    path.write_text(MAZE.replace("candidates = 20", "candidates = 21"))
+    wmel.study(path, output=folder, **how)
+    path = path.rename(tmp_path / "moved.toml")
+    path.write_text(MAZE)
+    assert wmel.study(path, output=folder, **how).exit_code == 0
+
+
 def test_rows_that_wait_for_their_record_are_no_result_yet(tmp_path):
     (tmp_path / "out.json.unfinished").mkdir()
     run(tmp_path / "first")

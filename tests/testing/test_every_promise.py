@@ -21,6 +21,21 @@ def broken(base, **methods):
     return type("Broken", (base,), methods)
 
 
+def reused(method):
+    """The method with one array for the results of all calls."""
+    arrays = {}
+
+    def call(*arguments):
+        result = method(*arguments)
+        array = arrays.setdefault(result.shape, result.copy())
+        array[:] = result
+        return array
+
+    return call
+
+
+DISTANCE = reused(lambda self, s, a, n: self.world.quantities(s, a, n)["distance"])
+
 ENVIRONMENTS = [
     ("Shapes", {"goals": lambda self, s: np.zeros(len(s))}),
     ("Shapes", {"quantities": lambda self, s, a, n: {"distance": np.zeros((len(s), 1))}}),
@@ -35,6 +50,9 @@ ENVIRONMENTS = [
     ("other rows", {"goals": lambda self, s: np.full((len(s), 2), float(len(s)))}),
     ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a[:, ::-1])}),
     ("rollout equals", {"rollout": lambda self, s, a: self.world.rollout(s, a)[:, 1:]}),
+    ("later calls", {"step": reused(lambda self, s, a: self.world.step(s, a))}),
+    ("later calls", {"observe": reused(lambda self, s: self.world.observe(s))}),
+    ("later calls", {"quantities": lambda self, s, a, n: {"distance": DISTANCE(self, s, a, n)}}),
     ("own perturbation", {"perturb": lambda self, s, streams: s + RNG.integers(0, 3, s.shape)}),
     ("default criterion", {"default_criterion": Criterion("height", at_least=1)}),
 ]
@@ -117,6 +135,9 @@ MODELS = [
     ("same imagined", {"step": lambda self, z, a: z + RNG.random(z.shape).astype(np.float32)}),
     ("not modified", {"encode": lambda self, p, z: np.multiply(p.observation, 2, out=p.observation) / 2}),
     ("not modified", {"step": lambda self, z, a: np.add(z, 0.25, out=z)}),
+    ("later calls", {"encode": reused(Batched.encode)}),
+    ("later calls", {"step": reused(Batched.step)}),
+    ("later calls", {"decode": reused(Batched.decode)}),
 ]
 
 
@@ -137,6 +158,7 @@ PLANNERS = [
     ("belong together", {"plan": replanned(lambda p: replace(p, actions=p.actions[::-1]))}),
     ("cost inf", {"plan": replanned(lambda p: replace(p, costs=np.nan_to_num(p.costs, posinf=0.0)))}),
     ("as it declares", {"evaluations": 7}),
+    ("later calls", {"plan": replanned(lambda p, same=reused(lambda a: a): replace(p, actions=same(p.actions)))}),
     (
         "remainder",
         {"plan": lambda self, problem, previous: None if previous else CEM().plan(problem, None)},
@@ -212,6 +234,10 @@ METRICS = [
     ("order of rows", unless_empty(lambda table: Estimate(1.0, 0.0, 2.0, n=int(table["steps"][0])))),
     ("empty table", lambda table: Estimate(0.0)),
     ("empty table", lambda table: Estimate(None) if not len(table) else Estimate(1.0)),
+    (
+        "table is not modified",
+        unless_empty(lambda table: wilson(int(table["success"].__ior__(True).sum()), len(table))),
+    ),
     ("inside its own interval", unless_empty(lambda table: Estimate(5.0, 0.0, 1.0))),
 ]
 
@@ -225,6 +251,7 @@ OBJECTS = [
     ("H + 1 latents", {"rollout": lambda self, z, a: [z]}),
     ("finite number", {"score": lambda self, z, goal: float("nan")}),
     ("same scores", {"score": lambda self, z, goal: RNG.random()}),
+    ("beginning of a longer one", {"rollout": lambda self, z, a: [Four.rollout(self, z, a)[-1]] * (len(a) + 1)}),
     ("modifies neither", {"rollout": lambda self, z, a: [z] * (len(a) + 1 + 0 * len(np.add(a, 1, out=a)))}),
 ]
 

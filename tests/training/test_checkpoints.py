@@ -79,6 +79,29 @@ def test_a_card_without_a_hash_is_refused(tmp_path):
         read_checkpoint(tmp_path)
 
 
+def edit(folder, **changes):
+    card = {**json.loads((folder / "card.json").read_text()), **changes}
+    (folder / "card.json").write_text(json.dumps({name: one for name, one in card.items() if one is not None}))
+
+
+def test_a_card_that_was_edited_is_refused(tmp_path):
+    write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "any", "target": "next"}, "curve": (1.5, float("nan"))})
+    edit(tmp_path)  # another layout of the same content
+    assert read_checkpoint(tmp_path)[1]["model"]["target"] == "next"
+    edit(tmp_path, model={"kind": "any", "target": "delta"})
+    with pytest.raises(BadInput, match=rf"{tmp_path}/card.json was edited"):
+        read_checkpoint(tmp_path)
+    edit(tmp_path, card_sha256=3)
+    with pytest.raises(BadInput, match="card_sha256 is 3"):
+        read_checkpoint(tmp_path)
+
+
+def test_a_card_of_an_earlier_version_has_no_hash_of_its_own_and_is_read(tmp_path):
+    write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "any"}})
+    edit(tmp_path, card_sha256=None, model={"kind": "other"})
+    assert read_checkpoint(tmp_path)[1]["model"] == {"kind": "other"}
+
+
 def test_the_weights_alone_are_sent_back_to_their_folder(tmp_path):
     write_checkpoint(tmp_path, WEIGHTS, {"model": {"kind": "any"}})
     with pytest.raises(BadInput, match="give its folder"):

@@ -46,14 +46,14 @@ def scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) 
 
 def stored_scorecard(policy_name: str, table: EpisodeTable, extra: Sequence[str] = ()) -> Scorecard:
     """The scorecard of stored rows. A metric that is no longer installed is undefined, with the reason."""
-    plain = [name for name in METRICS.parts if not name.endswith("@")]
+    plain, table = [name for name in METRICS.parts if not name.endswith("@")], table.read_only()
     return Scorecard(policy_name, len(table), {name: evaluate_metric(name, table) for name in (*plain, *extra)})
 
 
 def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
     """The estimate of a metric. If a metric of a plugin fails, it is undefined, with the reason."""
     try:
-        found = metric(name)(table)
+        found = metric(name)(table.read_only())
     except WmelError as error:
         return Estimate.undefined(str(error))
     except Exception as error:
@@ -84,7 +84,7 @@ def try_metric(name: str) -> None:
         return
     found, place = metric(name), ""
     try:
-        estimate = found(_two_episodes())
+        estimate = found(_two_episodes().read_only())
         if isinstance(estimate, Estimate):
             return
         reason = f"it returned a {type(estimate).__name__}, not an Estimate"

@@ -20,7 +20,7 @@ from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, study_tables, write_steps
-from wmel.experiments.resume import Changed
+from wmel.experiments.resume import Changed, refuse_other_result
 from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
 from wmel.experiments.spec import ENTRY_KINDS, parse_study
 from wmel.experiments.store import Store
@@ -225,6 +225,8 @@ def _dry_run(study: Study, store: FolderStore, options: RunOptions, *, quiet: bo
     from wmel.experiments.check import check_cells, check_diagnostics
     from wmel.experiments.forecast import forecast
 
+    if store.exists:
+        refuse_other_result(store, study)
     cells, readings = (select_cells(some, options) for some in (study.cells, study.diagnostics))
     paths = paths_of(study, store, options)
     check_cells(cells, paths, needs_criterion=True)

@@ -25,8 +25,8 @@ from wmel.catalog import PresetUse, name_and_settings, preset_settings, settings
 from wmel.errors import BadInput, UnknownPart, suggest_name
 from wmel.experiments.build import named_environment
 from wmel.experiments.expand import Study, study_of
+from wmel.experiments.identity import identity_of
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings, refuse_taken_names
-from wmel.experiments.provenance import identity_of
 from wmel.experiments.spec import parse_study
 from wmel.kinds import check_methods
 from wmel.parts import Registry, settings_of

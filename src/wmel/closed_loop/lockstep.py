@@ -49,13 +49,16 @@ class Lockstep:
         self.rules, self.sample, self.first_episode, self.progress = rules, sample, first_episode, progress
         self.record = record
         self.places = {} if places is None else places  # error -> the line of the user's code that raised it
-        actions, count = rules.environment.spec.actions, len(seeds)
+        spec, count = rules.environment.spec, len(seeds)
+        actions, self.observation_width = spec.actions, len(spec.observation)
         self.now, self.running = 0, np.arange(count)
         self.columns = blank_columns(count)
         self.columns["episode_seed"][:] = seeds
         self.columns["judged"][:] = rules.criterion is not None
         self.reward_buffer = RewardBuffer(count)
         self.states = np.empty((count, 0))
+        self.state_width: int | None = None  # of the first states
+        self.quantity_names: tuple[str, ...] | None = None  # of the first step
         self.memory: dict[str, Array] | None = None
         self.before: dict[str, Array] | None = None  # the memory at the start of this step
         self.last_action = np.zeros((count, actions.width), actions.dtype)
@@ -103,12 +106,14 @@ class Lockstep:
     def _start_states(self, rows: np.ndarray) -> StepResult:
         """Start states, and the quantities of an idle step from them."""
         environment = self.rules.environment
-        states = check_rows(environment.reset(self.columns["episode_seed"][rows]), len(rows), "states")
+        seeds = self.columns["episode_seed"][rows]
+        states = check_rows(environment.reset(seeds), len(rows), "states", self.state_width)
+        self.state_width = states.shape[1]
         idle, after = environment.spec.actions.idle(len(rows)), states
         if environment.spec.idle is not None:
             idle[:] = environment.spec.actions.as_values(np.asarray(environment.spec.idle))
-            after = check_rows(environment.step(states, idle), len(rows), "states")
-        return StepResult(states, check_quantities(environment.quantities(states, idle, after), len(rows)))
+            after = check_rows(environment.step(states.copy(), idle), len(rows), "states", self.state_width)
+        return StepResult(states, self._quantities(states, idle, after))
 
     def _query_policy(self, rows: np.ndarray) -> None:
         """Calls `observe` for all rows, and `act` for those whose last decision has been executed."""
@@ -150,7 +155,7 @@ class Lockstep:
             )
         left = np.full(len(rows), self.rules.max_steps - self.now)
         percept = Percept(
-            check_rows(observations, len(rows), "observations"),
+            check_rows(observations, len(rows), "observations", self.observation_width),
             check_rows(environment.goals(states), len(rows), "goals"),
             states,
             self.last_action[rows],
@@ -243,8 +248,14 @@ class Lockstep:
 
     def _next_states(self, rows: np.ndarray, values: np.ndarray) -> StepResult:
         environment, states = self.rules.environment, self.states[rows]
-        after = check_rows(environment.step(states, values), len(rows), "states")
-        return StepResult(after, check_quantities(environment.quantities(states, values, after), len(rows)))
+        after = check_rows(environment.step(states.copy(), values), len(rows), "states", self.state_width)
+        return StepResult(after, self._quantities(states, values, after))
+
+    def _quantities(self, states: np.ndarray, values: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
+        found = self.rules.environment.quantities(states, values, after)
+        quantities = check_quantities(found, len(states), self.quantity_names)
+        self.quantity_names = tuple(quantities)
+        return quantities
 
     def _record_step(self, quantities: dict[str, np.ndarray]) -> None:
         """Records rewards and successes of the running rows, and finishes the episodes that end at this step."""

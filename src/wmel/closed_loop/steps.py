@@ -1,12 +1,12 @@
 """One step of the loop: the rules, rewards, sampled decisions, perturbations, and checks of what parts return."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from wmel.arrays import Array, join_rows, take_rows
+from wmel.arrays import Array, copy_memory, describe_array, is_real, join_rows, take_rows
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
@@ -148,20 +148,37 @@ def perceive(
     return perceived, states
 
 
-def check_rows(array: np.ndarray, count: int, what: str) -> np.ndarray:
-    """The array [B,...]. Raises BadStep unless it has one row per episode."""
+def check_rows(array: np.ndarray, count: int, what: str, width: int | None = None) -> np.ndarray:
+    """A copy of the array [B,...], which its owner may write again.
+
+    Raises BadStep unless it has one row of real numbers per episode. `width` is the width of earlier rows, if any.
+    """
     shape = np.shape(array)
-    if len(shape) != 2 or shape[0] != count:
-        raise BadStep(f"an environment must return {what} [{count},width], got shape {shape}")
-    return array
+    if len(shape) != 2 or shape[0] != count or shape[1] != (shape[1] if width is None else width):
+        expected = "width" if width is None else width
+        raise BadStep(f"an environment must return {what} [{count},{expected}], got shape {shape}")
+    return _copy_numbers(array, what)
 
 
-def check_quantities(quantities: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-    """The quantities. Raises BadStep unless each has one number per episode."""
+def check_quantities(
+    quantities: dict[str, np.ndarray], count: int, names: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
+    """A copy of the quantities. Raises BadStep unless each has one real number per episode.
+
+    `names` are the names of an earlier step, if any.
+    """
     for name, numbers in quantities.items():
         if np.shape(numbers) != (count,):
             raise BadStep(f"quantity '{name}' must have the shape ({count},), got {np.shape(numbers)}")
-    return quantities
+    if names is not None and set(names) != set(quantities):
+        raise BadStep(f"every step must have the quantities {', '.join(names)}; got {', '.join(quantities)}")
+    return {name: _copy_numbers(numbers, f"quantity '{name}'") for name, numbers in quantities.items()}
+
+
+def _copy_numbers(array: np.ndarray, what: str) -> np.ndarray:
+    if not is_real(array):
+        raise BadStep(f"{what} must be an array of real numbers, got {describe_array(array)}")
+    return np.array(array)
 
 
 def find_not_finite(result: StepResult) -> dict[int, str]:
@@ -176,26 +193,27 @@ def find_not_finite(result: StepResult) -> dict[int, str]:
 
 
 def check_memory(memory: dict[str, Array] | None, count: int) -> dict[str, Array] | None:
-    """The memory. Raises BadDecision unless each of its arrays has one row per episode."""
+    """A copy of the memory. Raises BadDecision unless each of its arrays has one row per episode."""
     for name, array in (memory or {}).items():
-        if len(array) != count:
-            raise BadDecision(f"a policy's memory must have {count} rows, and '{name}' has {len(array)}")
-    return memory
+        shape = tuple(getattr(array, "shape", ()))
+        if shape[:1] != (count,):
+            raise BadDecision(f"a policy's memory must hold arrays of {count} rows, and '{name}' has the shape {shape}")
+    return copy_memory(memory)
 
 
 def check_decision(decision: Decision, space: Space, count: int, observed: dict[str, Array] | None) -> Decision:
-    """The decision with its numbers as arrays, and with the memory of `observe` if it has none.
+    """A copy of the decision with its numbers as arrays, and with the memory of `observe` if it has none.
 
     Raises BadDecision for invalid shapes, lengths or rows of errors, for actions outside the space, and for a memory
     with other arrays than that of `observe`.
     """
-    actions, lengths = np.asarray(decision.actions), np.asarray(decision.lengths)
+    actions, lengths = np.array(decision.actions), np.array(decision.lengths)
     if actions.ndim != 3 or len(actions) != count or actions.shape[2] != space.width:
         raise BadDecision(f"a policy must return actions [{count},K,{space.width}], got shape {actions.shape}")
     longest = actions.shape[1]
     if not _has_integers(lengths, count) or lengths.min() < 0 or lengths.max() > longest:
         raise BadDecision(f"a policy must return {count} whole lengths within 0..{longest}, got {lengths.tolist()}")
-    model_steps = np.asarray(decision.model_steps)
+    model_steps = np.array(decision.model_steps)
     if not _has_integers(model_steps, count):
         raise BadDecision(f"a policy must return {count} whole numbers of model steps, got {decision.model_steps!r}")
     for row, message in decision.errors.items():
@@ -212,14 +230,14 @@ def check_decision(decision: Decision, space: Space, count: int, observed: dict[
 
 def check_pending_step(pending: PendingStep, space: Space, count: int) -> PendingStep:
     """The step that a perturbation returned. Raises BadStep if the episodes cannot continue from it."""
-    check_rows(pending.states, count, "states")
+    states = check_rows(pending.states, count, "states")
     shape = np.shape(pending.queue)
     if len(shape) != 3 or shape[0] != count or shape[2] != space.width or not _has_integers(pending.lengths, count):
         raise BadStep(f"a perturbation must return a queue [{count},K,{space.width}] and {count} whole lengths")
     if pending.lengths.min() < 0 or pending.lengths.max() > shape[1]:
         raise BadStep(f"a perturbation must return lengths within 0..{shape[1]}, got {pending.lengths.tolist()}")
     _check_inside(pending.queue, pending.lengths, space, {})
-    return pending
+    return replace(pending, states=states, queue=np.array(pending.queue), lengths=np.array(pending.lengths))
 
 
 def _has_integers(numbers: np.ndarray, count: int) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from wmel.arrays import Array, as_like, lookup
 from wmel.contract import old_names
 from wmel.contract.criterion import Criterion
-from wmel.errors import BadInput, require
+from wmel.errors import BadInput, is_number, require, require_text, require_whole
 from wmel.parts import Meaning
 from wmel.randomness import Streams
 
@@ -122,6 +122,29 @@ class EnvironmentSpec:
     init: str | None = None  # how start states are chosen, where there is a choice: task or fixed
     layout: str | None = None  # drawing of a grid world
     objectives: tuple[str, ...] = ("goal-distance",)  # supported objectives, the default first
+
+    def __post_init__(self):
+        require_text(self.name, "the name of an environment")
+        _require_texts(self.observation, "the observation of an environment")
+        require(
+            isinstance(self.actions, Box | Finite),
+            "the actions of an environment must be a Box or a Finite",
+            self.actions,
+        )
+        require_whole(self.max_steps, "max_steps")
+        require_whole(self.action_repeat, "action_repeat")
+        require(self.step_ms is None or is_number(self.step_ms), "step_ms must be a number or None", self.step_ms)
+        for name in ("branchable", "single_start"):
+            require(isinstance(getattr(self, name), bool), f"{name} must be True or False", getattr(self, name))
+        for name in ("init", "layout"):
+            if getattr(self, name) is not None:
+                require_text(getattr(self, name), name)
+        _require_texts(self.objectives, "the objectives of an environment")
+
+
+def _require_texts(names: object, what: str) -> None:
+    is_list = isinstance(names, tuple | list) and len(names) > 0
+    require(is_list and all(isinstance(one, str) for one in names), f"{what} must be a tuple of names", names)
 
 
 class Environment(Protocol):

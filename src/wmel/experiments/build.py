@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -182,13 +183,28 @@ def weights_file_hash(checkpoint: Path | None) -> str | None:
 
 def is_whole(checkpoint: Path) -> bool:
     """Whether a checkpoint was trained to its end, and its weights match its card."""
-    try:
-        card = json.loads((checkpoint / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    if not isinstance(card, dict) or card.get("weights_sha256") != (weights_file_hash(checkpoint) or ""):
+    card = _stored_card(checkpoint)
+    if card.get("weights_sha256") != (weights_file_hash(checkpoint) or ""):
         return False
     return not (card.get("fit") or {}).get("interrupted")
+
+
+def described_model_hash(checkpoint: Path | None) -> str | None:
+    """The hash of what the card of a checkpoint states about the use of its weights; None if there is no card.
+
+    The rest of a card, such as the seconds of the training, does not decide a row.
+    """
+    described = None if checkpoint is None else _stored_card(checkpoint).get("model")
+    return None if described is None else sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def _stored_card(checkpoint: Path) -> dict[str, Any]:
+    """The card of a checkpoint, unchecked; empty if it cannot be read."""
+    try:
+        card = json.loads((checkpoint / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return card if isinstance(card, dict) else {}
 
 
 def data_hash(checkpoint: Path | None) -> str | None:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from wmel.arrays import as_like, to_numpy
+from wmel.arrays import as_like, is_real, to_numpy
 from wmel.catalog import build_objective
 from wmel.closed_loop.run import episode_seeds
 from wmel.closed_loop.steps import check_pending_step, check_quantities, check_rows
 from wmel.contract.cell import ORACLE, Cell, Diagnostic, Part
 from wmel.contract.criterion import Criterion, is_met, stop_rule
-from wmel.contract.environment import Finite
+from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.perturbation import Delivery, Disturbance, PendingStep
 from wmel.contract.policy import Decision, Percept
 from wmel.contract.world_model import HasRollout
 from wmel.control_suite import WITH_LEVELS
-from wmel.errors import BadDecision, BadInput, WmelError, describe_error, locate_code, locate_error
+from wmel.errors import BadDecision, BadInput, WmelError, describe_error, locate_code, locate_error, require
 from wmel.experiments.build import (
     ModelPaths,
     build_diagnostic,
@@ -136,6 +136,8 @@ def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_
     task, arm = cell.task, cell.arm
     with _errors_with_place(cell, "environment"):
         world = build_environment(task.environment, paths)
+        spec, kind = world.spec, type(world).__name__
+        require(isinstance(spec, EnvironmentSpec), f"the spec of {kind} must be an EnvironmentSpec", spec)
     with _errors_with_place(cell, "criterion"):
         criterion = None if task.criterion is None else Criterion.parse(task.criterion)
         criterion = criterion or world.default_criterion
@@ -230,15 +232,18 @@ def _try_diagnostic(cell: Diagnostic, world: Any, model: Any, paths: ModelPaths)
 def _try_environment(cell: Cell, world: Any, perturbation: Any, criterion: Criterion | None, seeds: np.ndarray) -> None:
     """Tries a reset, a perturbation if there is one, one step, and the judgement of it."""
 
-    def attempt(method: str, *arguments: Any, rows: str) -> Any:
-        return _attempt(world, method, "environment", lambda: check_rows(getattr(world, method)(*arguments), 1, rows))
+    def attempt(method: str, *arguments: Any, rows: str, width: int | None = None) -> Any:
+        def call() -> np.ndarray:
+            return check_rows(getattr(world, method)(*arguments), 1, rows, width)
+
+        return _attempt(world, method, "environment", call)
 
     with _errors_with_place(cell, "environment"):
         space = world.spec.actions
         zeros = np.zeros((1, space.width), space.dtype)
         actions = zeros if isinstance(space, Finite) else space.nearest(zeros)
         states = attempt("reset", seeds, rows="states")
-        observations = attempt("observe", states, rows="observations")
+        observations = attempt("observe", states, rows="observations", width=len(world.spec.observation))
         attempt("goals", states, rows="goals")
     if perturbation is not None:
         pending = PendingStep(states.copy(), actions[:, None], np.ones(1, np.int64), zeros, np.zeros(1, np.int64))
@@ -246,7 +251,7 @@ def _try_environment(cell: Cell, world: Any, perturbation: Any, criterion: Crite
             _try_perturbation(world, perturbation, pending, observations, seeds)
     with _errors_with_place(cell, "environment"):
         values = space.as_values(actions)
-        after = attempt("step", states, values, rows="states")
+        after = attempt("step", states.copy(), values, rows="states", width=states.shape[1])
         quantities = _attempt(
             world, "quantities", "environment", lambda: check_quantities(world.quantities(states, values, after), 1)
         )
@@ -326,7 +331,7 @@ def _unusable_method(model: Any, world: Any) -> str | None:
     percept, space = _first_percept(world, np.zeros(1, np.int64)).visible_to(model.spec.reads), world.spec.actions
 
     def is_wrong(found: Any, shape: tuple[int, ...]) -> bool:
-        return np.shape(found) != shape or not np.isfinite(to_numpy(found)).all()
+        return np.shape(found) != shape or not is_real(found) or not np.isfinite(to_numpy(found)).all()
 
     latents, decode = model.encode(percept, None), model.decode
     if np.ndim(latents) != 2 or is_wrong(latents, (1, np.shape(latents)[1])):

@@ -49,6 +49,7 @@ class Study:
     )  # the verb whose result it is, and its options
     executor: Any = None  # a name, {name, **settings} or an object; the verb may set another
     notes: tuple[str, ...] = ()  # lines to show before it runs
+    path: Path | None = None  # of the study file; None: it is no file
 
 
 def paper_options(tau: float | None, *, is_added: bool) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def study_of(spec: StudySpec, objects: Mapping[tuple[str, str], Any] | None = No
         },
         study.executor,
         spec.notes,
+        spec.path,
     )
 
 

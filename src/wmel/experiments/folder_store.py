@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -89,6 +90,7 @@ class FolderStore:
             "moved": dict(moved),
             "looks": [dict(look) for look in looks],
             "verb": dict(study.verb),
+            "path": None if study.path is None else self._relative(study.path),
         }
         self._write(self.folder / MANIFEST, content)
 
@@ -106,7 +108,12 @@ class FolderStore:
             tuple(stored.metrics),
             stored.verb,
             tuple(stored.looks),
+            None if stored.path is None else self.folder / stored.path,
         )
+
+    def _relative(self, path: Path) -> str:
+        """A path from the folder of the store, so that both can be moved together."""
+        return Path(os.path.relpath(path.resolve(), self.folder.resolve())).as_posix()
 
     def copy_rows(self, store: Store) -> None:
         """Copies the rows, readings and checkpoints of another store into this one."""

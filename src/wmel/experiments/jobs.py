@@ -28,6 +28,7 @@ from wmel.experiments.build import (
     build_trainer,
     data_hash,
     describe_parts,
+    described_model_hash,
     is_whole,
     weights_file_hash,
 )
@@ -109,6 +110,7 @@ def _model_provenance(environment: Part, model: Mapping[str, Any] | None, paths:
     folder = paths.folder_of(environment, model)
     return {
         "weights_file": weights_file_hash(folder),
+        "card": described_model_hash(folder),
         "data": data_hash(folder),
         "device": paths.device_of(environment, model),
     }

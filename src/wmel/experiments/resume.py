@@ -1,13 +1,15 @@
 """Resuming: which stored rows of a study have another provenance, and whose result a store holds."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from wmel.contract.cell import FLOOR, Cell, Diagnostic, Part, part_label
 from wmel.errors import BadInput, BadRecord, WmelError
-from wmel.experiments.build import ModelPaths, build_model, is_whole, weights_file_hash
+from wmel.experiments.build import ModelPaths, build_model, described_model_hash, is_whole, weights_file_hash
 from wmel.experiments.expand import Study, training_of_cell
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.provenance import code_of, differences
@@ -64,6 +66,7 @@ def _current_provenance(
         "versions": versions_in_use(),
         "code": code_of(cell),
         "weights_file": weights_file_hash(folder) if folder is not None and is_whole(folder) else None,
+        "card": described_model_hash(folder),
         "device": paths.device_of(environment, model),
     }
 
@@ -86,7 +89,7 @@ def refuse_other_result(store: Store, study: Study) -> None:
     """Raises BadInput if a folder holds another result than the study would store there.
 
     Two results are the same if they have the same verb and, for
-    - `study`: the same name;
+    - `study`: the same name, and the same file where both files exist; a second file may add cells, and drop none;
     - `run`: the same task (environment, criterion, perturbation, steps), planner or policy, and model;
     - `cpg`: the same task and planner; models may differ, but two of one name must be the same model;
     - `sweep`: the same swept settings, and what `run` compares;
@@ -99,7 +102,10 @@ def refuse_other_result(store: Store, study: Study) -> None:
     if manifest is None or _is_same_result(manifest, study):
         return
     rule = "" if manifest.cells else "; one folder holds one diagnostic with one set of settings"
-    raise BadInput(f"{_folder_of(store)} holds another result ({_result_name(manifest)}): give another folder{rule}")
+    both = f", and this is {_result_name(study)}" if study.verb["name"] == manifest.verb["name"] == "study" else ""
+    raise BadInput(
+        f"{_folder_of(store)} holds another result ({_result_name(manifest)}{both}): give another folder{rule}"
+    )
 
 
 def with_stored_points(study: Study, store: Store) -> Study:
@@ -174,7 +180,7 @@ def _is_same_result(one: Manifest | Study, other: Manifest | Study) -> bool:
     if one.verb["name"] != other.verb["name"] or _swept_settings(one.verb) != _swept_settings(other.verb):
         return False
     if one.verb["name"] == "study":
-        return one.name == other.name
+        return one.name == other.name and (not _are_two_files(one.path, other.path) or _has_cells_of(other, one))
     if one.diagnostics or other.diagnostics:
         return _diagnostics_of(one) == _diagnostics_of(other)
     if not one.cells and not other.cells:
@@ -182,6 +188,17 @@ def _is_same_result(one: Manifest | Study, other: Manifest | Study) -> bool:
     if one.verb["name"] == "cpg" and not _share_models(one, other):
         return False
     return not set(_descriptions(one)).isdisjoint(_descriptions(other))
+
+
+def _are_two_files(one: Path | None, other: Path | None) -> bool:
+    """Whether both are files, and not the same one. A study that was moved or renamed is one file."""
+    return one is not None and other is not None and one.is_file() and other.is_file() and not one.samefile(other)
+
+
+def _has_cells_of(result: Manifest | Study, other: Manifest | Study) -> bool:
+    """Whether a result has all cells and readings of another."""
+    keys, others = ({cell.key for cell in (*some.cells, *some.diagnostics)} for some in (result, other))
+    return keys >= others
 
 
 def _diagnostics_of(result: Manifest | Study) -> set[str]:
@@ -248,11 +265,11 @@ def _parts_text(sweeps: Mapping[str, str], parts: Mapping[str, Any], may_change:
     return json.dumps(left, sort_keys=True)
 
 
-def _result_name(manifest: Manifest) -> str:
-    """A result as the command line names it."""
+def _result_name(manifest: Manifest | Study) -> str:
+    """A result as the command line names it, with the file of a study."""
     verb = f"wmel {manifest.verb['name'].replace('_', ' ', 1).replace('_', '-')}"
     if manifest.verb["name"] == "study" or not (manifest.cells or manifest.diagnostics):
-        return f"{verb} {manifest.name}"
+        return f"{verb} {manifest.name}{'' if manifest.path is None else f' of {os.path.relpath(manifest.path)}'}"
     if not manifest.cells:
         first = manifest.diagnostics[0]
         return f"{verb} {part_label(first.environment)}/{part_label(first.diagnostic)}"

@@ -16,6 +16,7 @@ from wmel.experiments.build import ModelPaths, build_diagnostic
 from wmel.experiments.check import check_cells, check_diagnostics, find_other_tasks
 from wmel.experiments.executors import Failure, Serial
 from wmel.experiments.expand import Study, training_of_cell, trainings_of
+from wmel.experiments.identity import check_picklable, why_unidentified
 from wmel.experiments.jobs import (
     Block,
     BlockResult,
@@ -29,7 +30,7 @@ from wmel.experiments.jobs import (
     run_reading,
 )
 from wmel.experiments.load import contiguous_blocks
-from wmel.experiments.provenance import check_picklable, why_unidentified
+from wmel.experiments.provenance import unchecked_code
 from wmel.experiments.resume import changed_cells, changed_readings, refuse_other_result
 from wmel.experiments.store import Store, missing_blocks
 
@@ -202,6 +203,8 @@ class _Runner:
         """Cells with rows of another provenance that must be dropped; `when_changed` decides which may stay."""
         if not self.store.is_kept:
             return []  # rows in memory are of this process
+        for line in unchecked_code([*cells, *readings]):
+            self.listener.note(line)
         changed = [*changed_cells(self.store, cells, paths), *changed_readings(self.store, readings, paths)]
         if not changed:
             return []

@@ -52,6 +52,7 @@ class Manifest:
     metrics: tuple[str, ...] = ()
     verb: Mapping[str, Any] = field(default_factory=lambda: {"name": "study"})
     looks: tuple[Mapping[str, int], ...] = ()  # episodes of each cell, by key, at each earlier verdict
+    path: Path | None = None  # of the study file; None: it was no file, or the store is of an earlier version
 
 
 class Store(Protocol):
@@ -221,4 +222,5 @@ def _manifest(study: Study, *, anytime: bool, looks: Sequence[Mapping[str, int]]
         study.metrics,
         study.verb,
         tuple(looks),
+        study.path,
     )

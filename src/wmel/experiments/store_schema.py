@@ -45,6 +45,7 @@ class StoredProvenance(Stored):
     code: dict[str, str]
     weights: str | None
     weights_file: str | None = None  # SHA-256 of the weights file of the checkpoint
+    card: str | None = None  # SHA-256 of what the card of the checkpoint states about the use of its weights
     data: str | None = None
     device: str = "cpu"
     machine: dict[str, Any]
@@ -89,6 +90,7 @@ class StoredManifest(Stored):
     moved: dict[str, str] = {}
     looks: list[dict[str, int]] = []
     verb: dict[str, Any] = {"name": "study"}  # the verb whose result it is, and its options
+    path: str | None = None  # of the study file, relative to the folder of the store
 
     @model_validator(mode="after")
     def _map_earlier_keys(self) -> "StoredManifest":

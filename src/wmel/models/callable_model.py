@@ -8,11 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wmel.arrays import Array, copy_array
+from wmel.arrays import Array, copy_array, describe_array, is_real
 from wmel.catalog import MODELS
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
-from wmel.errors import BadInput, BadModel, describe_error, locate_error, require, requires_package
+from wmel.errors import (
+    BadInput,
+    BadModel,
+    describe_error,
+    locate_error,
+    require,
+    require_text,
+    require_whole,
+    requires_package,
+)
 from wmel.settings import builds_part
 
 
@@ -73,6 +82,7 @@ class PairModel:
         return numbers
 
 
+READS, ACTION_INPUTS = ("observation", "state"), ("index", "one_hot", "value")
 Interface = Literal["batched", "four methods"]
 INTERFACES: dict[Interface, tuple[str, ...]] = {
     "batched": ("spec", "encode", "step", "decode"),
@@ -109,12 +119,15 @@ class CallableModel:
 
     def _next_state(self, state: np.ndarray, action: np.ndarray) -> np.ndarray:
         arguments = state.copy(), action.copy()
-        after = np.asarray(self.dynamics(*arguments), dtype=state.dtype)
+        result = self.dynamics(*arguments)
+        after = result if isinstance(result, np.ma.MaskedArray) else np.asarray(result)
+        if not is_real(after):
+            raise BadModel(f"{self.spec.name} must return real numbers, got {describe_array(after)}")
         if any(one.tobytes() != original.tobytes() for one, original in zip(arguments, (state, action), strict=True)):
             raise BadModel(f"{self.spec.name} changed its argument; it must return a new state")
         if after.shape != state.shape:
             raise BadModel(f"{self.spec.name} must return a state of shape {state.shape}, got {after.shape}")
-        return after
+        return after.astype(state.dtype, copy=False)
 
 
 def build_user_model(name: str, **settings: Any) -> Any:
@@ -142,6 +155,8 @@ def adapt_model(thing: Any) -> tuple[Interface, Any]:
     }
     for interface, names in missing.items():
         if not names:
+            if interface == "batched":
+                _check_spec(thing.spec, type(thing).__name__)
             return interface, thing
     if callable(thing):
         return "batched", CallableModel(thing)
@@ -154,6 +169,18 @@ def adapt_model(thing: Any) -> tuple[Interface, Any]:
         f"a model is a batched model ({', '.join(INTERFACES['batched'])}), an object with the four methods "
         f"({', '.join(INTERFACES['four methods'])}) or a callable dynamics(state, action); got {type(thing).__name__}"
     )
+
+
+def _check_spec(spec: Any, model: str) -> None:
+    """Raises BadInput for a spec of another class, or with a setting of another type."""
+    require(isinstance(spec, WorldModelSpec), f"the spec of {model} must be a WorldModelSpec", spec)
+    require_text(spec.name, f"the name of {model}")
+    for name, known in (("reads", READS), ("action_input", ACTION_INPUTS)):
+        value = getattr(spec, name)
+        require(value in known, f"{name} of {model} must be one of {', '.join(known)}", value)
+    if spec.weights is not None:
+        require_text(spec.weights, f"weights, the hash of the weights of {model},")
+    require_whole(spec.row_multiple, f"row_multiple of {model}")
 
 
 def _builds_model(thing: Any) -> bool:

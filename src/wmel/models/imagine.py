@@ -8,6 +8,9 @@ import numpy as np
 from wmel.arrays import (
     Array,
     as_like,
+    copy_array,
+    describe_array,
+    is_real,
     namespace_of,
     no_grad_unless_required,
     one_hot,
@@ -34,7 +37,12 @@ def rollout(model: WorldModel, latents: Array, actions: Array) -> Array:
                 f"a rollout must return {expected} latents per row including the start, got {trajectory.shape}"
             )
         return trajectory
-    return rollout_by_steps(model.step, latents, actions)
+    return rollout_by_steps(isolate_step(model.step), latents, actions)
+
+
+def isolate_step(step: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """A step that may write its latents, and may return the same array at every call."""
+    return lambda latents, actions: copy_array(step(copy_array(latents), actions))
 
 
 def rollout_by_steps(step: Callable[[Array, Array], Array], start: Array, actions: Array) -> Array:
@@ -120,7 +128,9 @@ class ImaginedCost:
         """Costs of the rows [M,H,A] that begin at row `start` of B episodes x `count` candidates."""
         episodes = (start + np.arange(len(actions))) // count
         goals = as_like(self.goals, actions)
-        imagined = imagine(self.model, self.objective, self.space, self.latents, goals, episodes, actions)
+        imagined = imagine(
+            self.model, self.objective, self.space, self.latents, goals, episodes, actions, self.observation_width
+        )
         return reduce_costs(self.objective.reduction, imagined.costs)
 
 
@@ -140,10 +150,11 @@ def imagine(
     goals: Array,
     rows: np.ndarray,
     actions: Array,
+    observation_width: int | None = None,
 ) -> ImaginedRollout:
     """Imagines action sequences [M,H,A]. `rows` [M] are their rows of latents [B,Z] and goals [B,G].
 
-    Without a space, actions are numbers.
+    Without a space, actions are numbers. Without a width, the decoder may have any.
     """
     length = len(actions)
     missing = -length % model.spec.row_multiple
@@ -154,19 +165,37 @@ def imagine(
     by_step = to_contiguous(actions.swapaxes(0, 1))  # it is read step by step
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
     inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
-    trajectory = rollout(model, latents, inputs)
-    costs = _step_costs(model, objective, trajectory, inputs, values, goals)
+    trajectory = _require_real(rollout(model, latents, inputs), "latents", model)
+    costs = _step_costs(model, objective, trajectory, inputs, values, goals, observation_width)
     return ImaginedRollout(trajectory[:length], costs[:length])
 
 
+def _require_real(array: Array, what: str, model: WorldModel) -> Array:
+    """The array. Raises BadModel unless it holds real numbers."""
+    if not is_real(array):
+        raise BadModel(f"{what} of {model.spec.name} must be arrays of real numbers, got {describe_array(array)}")
+    return array
+
+
 def _step_costs(
-    model: WorldModel, objective: Objective | ModelReward, trajectory: Array, inputs: Array, values: Array, goals: Array
+    model: WorldModel,
+    objective: Objective | ModelReward,
+    trajectory: Array,
+    inputs: Array,
+    values: Array,
+    goals: Array,
+    observation_width: int | None,
 ) -> Array:
     """Costs of steps 1..H of imagined trajectories [M,H+1,Z]."""
     if isinstance(objective, ModelReward):
         assert implements(model, HasReward), "the caller checks that the model has a reward"
-        return as_like(-model.rewards(trajectory, inputs), values)
-    observations = as_like(decode_trajectory(model, trajectory), values)
+        return as_like(-_require_real(model.rewards(trajectory, inputs), "rewards", model), values)
+    observations = as_like(_require_real(decode_trajectory(model, trajectory), "observations", model), values)
+    if observation_width not in (None, observations.shape[-1]):
+        raise BadModel(
+            f"decode of {model.spec.name} must return {observation_width} numbers per row, as the environment is "
+            f"observed; got {observations.shape[-1]}"
+        )
     costs = objective.costs(observations, values, goals)
     xp = namespace_of(observations)
     if xp.isfinite(observations.sum()):

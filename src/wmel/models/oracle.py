@@ -8,7 +8,7 @@ from wmel.contract.environment import Environment, HasStateRollout
 from wmel.contract.policy import Percept
 from wmel.contract.world_model import WorldModelSpec
 from wmel.errors import BadInput
-from wmel.models.imagine import rollout_by_steps
+from wmel.models.imagine import isolate_step, rollout_by_steps
 from wmel.parts import implements
 
 
@@ -50,4 +50,4 @@ class Oracle:
     def rollout(self, latents: np.ndarray, actions: np.ndarray) -> np.ndarray:
         if implements(self.environment, HasStateRollout):
             return self.environment.rollout(latents, actions)
-        return rollout_by_steps(self.environment.step, latents, actions)
+        return rollout_by_steps(isolate_step(self.environment.step), latents, actions)

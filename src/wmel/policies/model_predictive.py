@@ -58,7 +58,7 @@ def build_decision(
     unplanned = np.flatnonzero(~np.isfinite(to_numpy(plan.costs)))
     error = NoFiniteCandidate(f"none of {planner.evaluations} candidates had a finite cost")
     return Decision(
-        to_numpy(plan.actions),
+        np.array(to_numpy(plan.actions)),  # the planner may write the same array again
         lengths if execute is None else lengths.clip(max=execute),
         memory,
         np.full(len(plan.costs), planner.evaluations * horizon),

@@ -9,7 +9,7 @@ from wmel.models.imagine import rollout_by_steps
 from wmel.parts import implements
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
-from wmel.testing.findings import Finding, check_promises, compare
+from wmel.testing.findings import Finding, check_promises, compare, find_changed
 
 ROWS, STEPS = 6, 8
 LONGEST, LONG_ROWS = 1000, 2  # numbers must stay finite to the end of episodes, of so many steps and rows at most
@@ -23,6 +23,7 @@ def check_environment(environment: Environment) -> list[Finding]:
         _finite,
         _deterministic,
         _pure,
+        _lasting,
         _starts,
         _independent,
         _branching,
@@ -115,6 +116,22 @@ def _pure(environment: Any) -> str:
     if np.array_equal(before[0], states) and np.array_equal(before[1], values):
         return ""
     return "a method modified its arguments; copy them first"
+
+
+def _lasting(environment: Any) -> str:
+    """Results do not change at later calls"""
+    states, values = environment.reset(SEEDS), _random_values(environment)
+    after = environment.step(states, values[:, 0])
+    named = environment.quantities(states, values[:, 0], after)
+    results = {"reset": states, "step": after, "observe": environment.observe(after), "goals": environment.goals(after)}
+
+    def call_again() -> None:
+        other = environment.reset(SEEDS + ROWS)
+        for begin in (after, other):
+            end = environment.step(begin, values[:, 1])
+            environment.observe(end), environment.goals(end), environment.quantities(begin, values[:, 1], end)
+
+    return find_changed({**results, **{f"quantities ('{name}')": named[name] for name in named}}, call_again)
 
 
 def _starts(environment: Any) -> str:

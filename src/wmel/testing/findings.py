@@ -1,11 +1,12 @@
 """Findings of a conformance kit: the promises of a contract, and the problems."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wmel.arrays import to_numpy
 from wmel.errors import describe_error, locate_error
 
 TOLERANCE = 1e-6  # rows can differ by this much between batch sizes; exact equality is noted
@@ -41,6 +42,16 @@ def compare(promise: str, one: Any, other: Any, problem: str) -> Finding:
         return Finding(promise, problem)
     exact = np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     return Finding(promise, note="bit for bit" if exact else f"within {TOLERANCE:g}, not bit for bit")
+
+
+def find_changed(results: Mapping[str, Any], call_again: Callable[[], object]) -> str:
+    """The problem if a result of a method changes while methods are called again; empty if none does."""
+    before = {name: to_numpy(result).copy() for name, result in results.items()}
+    call_again()
+    for name, result in results.items():
+        if not np.array_equal(before[name], to_numpy(result), equal_nan=before[name].dtype.kind == "f"):
+            return f"the result of {name} changed at a later call; return a new array at every call"
+    return ""
 
 
 def _check_promise(part: Any, promise: Callable[[Any], Finding | str]) -> Finding:

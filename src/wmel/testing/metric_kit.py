@@ -10,8 +10,8 @@ from wmel.testing.findings import Finding, check_promises
 
 
 def check_metric(metric: Metric) -> list[Finding]:
-    """Checks the type of the result, the order of rows, an empty table, and that a value lies in its interval."""
-    return check_promises(metric, [_estimate, _order, _empty, _interval])
+    """Checks the type of the result, order of rows, an empty table, that a value lies in its interval, and purity."""
+    return check_promises(metric, [_estimate, _order, _empty, _interval, _pure])
 
 
 def _table(rows: int = 40) -> EpisodeTable:
@@ -28,6 +28,7 @@ def _table(rows: int = 40) -> EpisodeTable:
     columns["error"][:] = np.where(columns["success"], "", rng.choice(["", "broken"], rows))
     for row in range(rows):
         columns["planning_latencies_ms"][row] = tuple(rng.random(5))
+        columns["rewards"][row] = rng.random(columns["steps"][row])
     return EpisodeTable(columns)
 
 
@@ -70,3 +71,9 @@ def _interval(metric: Any) -> str:
     if found.value is None or found.low is None or found.low <= found.value <= found.high:
         return ""
     return f"{found.value} lies outside [{found.low}, {found.high}]"
+
+
+def _pure(metric: Any) -> str:
+    """The table is not modified"""
+    metric(_table().read_only())  # an attempt to write raises ValueError
+    return ""

@@ -1,6 +1,7 @@
 """The promises of every planner."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from wmel.contract.environment import Box, Finite, Space
 from wmel.contract.planner import CandidateCosts, Plan, Planner, PlanningProblem, Remainder
 from wmel.randomness import Streams
-from wmel.testing.findings import Finding, check_promises
+from wmel.testing.findings import Finding, check_promises, find_changed
 
 BOX = Box(np.array([-1.0, 0.0]), np.array([1.0, 3.0]))
 LETTERS = Finite(("a", "b", "c", "d"))
@@ -19,7 +20,17 @@ Cost = Callable[[np.ndarray], np.ndarray]
 
 def check_planner(planner: Planner) -> list[Finding]:
     """Checks bounds, optimisation, NaN and infinity, the budget and independence of rows, on both action spaces."""
-    promises = [_bounds, _quadratic, _consistent, _not_finite, _all_not_finite, _budget, _remainder, _independent]
+    promises = [
+        _bounds,
+        _quadratic,
+        _consistent,
+        _not_finite,
+        _all_not_finite,
+        _budget,
+        _remainder,
+        _independent,
+        _lasting,
+    ]
     return check_promises(planner, promises)
 
 
@@ -157,4 +168,15 @@ def _independent(planner: Any) -> str:
                 _plan(planner, space, _squares(only), only).actions[0], together.actions[row], atol=1e-6
             ):
                 return "a row planned alone differs from the same row in a batch; sample from problem.streams"
+    return ""
+
+
+def _lasting(planner: Any) -> str:
+    """Plans do not change at later calls"""
+    for space in SPACES:
+        plan, others = _plan(planner, space, _squares()), ROWS + len(ROWS)
+        results = {f"plan ({name})": getattr(plan, name) for name in ("actions", "costs", "lengths")}
+        problem = find_changed(results, partial(_plan, planner, space, _squares(others), others))
+        if problem:
+            return problem
     return ""

@@ -10,21 +10,21 @@ import numpy as np
 from wmel.arrays import Array, as_like, to_numpy
 from wmel.contract.environment import Environment
 from wmel.contract.policy import Percept
-from wmel.contract.world_model import WorldModel
+from wmel.contract.world_model import HasRollout, WorldModel
 from wmel.models.imagine import decode_trajectory, model_input, rollout, rollout_by_steps
+from wmel.parts import implements
 from wmel.planners.search import uniform_actions
 from wmel.randomness import Streams
 from wmel.testing.environment_kit import sample_states
-from wmel.testing.findings import Finding, check_promises, compare
+from wmel.testing.findings import Finding, check_promises, compare, find_changed
 
 STEPS = 6
 
 
 def check_world_model(model: WorldModel, environment: Environment) -> list[Finding]:
     """Checks shapes, independence of rows, rollouts, determinism, purity, and undeclared use of the true state."""
-    return check_promises(
-        _WorldModelKit(model, environment), [_shapes, _reads_state, _independent, _rollout, _deterministic, _pure]
-    )
+    promises = [_shapes, _reads_state, _independent, _rollout, _deterministic, _pure, _lasting]
+    return check_promises(_WorldModelKit(model, environment), promises)
 
 
 class _WorldModelKit:
@@ -116,10 +116,27 @@ def _pure(kit: _WorldModelKit) -> str:
     return "a method modified its arguments; copy them first"
 
 
+def _lasting(kit: _WorldModelKit) -> str:
+    """Results do not change at later calls"""
+    model, actions = kit.model, kit.actions
+    latents = model.encode(kit.percept, None)
+    after = model.step(latents, actions[:, 0])
+    results = {"encode": latents, "step": after, "decode": model.decode(after)}
+    rolled = {"rollout": model.rollout(latents, actions)} if implements(model, HasRollout) else {}
+
+    def call_again() -> None:
+        for begin in (after, model.encode(kit.percept.rows(kit.rows[::-1]), None)):
+            model.decode(model.step(begin, actions[:, 1]))
+            rollout(model, begin, actions)
+
+    return find_changed({**results, **rolled}, call_again)
+
+
 def check_four_methods(model: Any, environment: Environment) -> list[Finding]:
     """Checks lengths, scores, determinism and purity of encode, rollout and score. `plan` is not checked."""
     return check_promises(
-        _FourMethodsKit(model, environment), [_four_rollout, _four_scores, _four_deterministic, _four_pure]
+        _FourMethodsKit(model, environment),
+        [_four_rollout, _four_scores, _four_deterministic, _four_pure, _four_beginning],
     )
 
 
@@ -132,11 +149,10 @@ class _FourMethodsKit:
         uniforms = Streams(np.zeros(1, int), np.zeros(1, int)).uniforms("act", (STEPS, space.width))[0]
         self.actions = space.as_values(uniform_actions(space, uniforms))[0]
 
-    def scores(self) -> list[float]:
+    def scores(self, steps: int = STEPS) -> list[float]:
         latent = self.model.encode(self.observation.copy())
-        return [
-            float(self.model.score(one, self.goal.copy())) for one in self.model.rollout(latent, self.actions.copy())
-        ]
+        trajectory = self.model.rollout(latent, self.actions[:steps].copy())
+        return [float(self.model.score(one, self.goal.copy())) for one in trajectory]
 
 
 def _four_rollout(kit: _FourMethodsKit) -> str:
@@ -163,3 +179,11 @@ def _four_pure(kit: _FourMethodsKit) -> str:
     if np.array_equal(actions, kit.actions) and np.array_equal(np.asarray(before), np.asarray(latent)):
         return ""
     return "rollout modified its arguments; copy them first"
+
+
+def _four_beginning(kit: _FourMethodsKit) -> str:
+    """A rollout of fewer actions is the beginning of a longer one"""
+    whole = kit.scores()
+    if all(kit.scores(steps) == whole[: steps + 1] for steps in range(1, STEPS)):
+        return ""
+    return "the scores of its steps differ; return a new latent for every step"

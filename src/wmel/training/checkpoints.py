@@ -15,7 +15,7 @@ from wmel.analysis.scorecard import coverage
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
-from wmel.errors import BadInput, CannotWrite, describe_error
+from wmel.errors import BadInput, CannotWrite, describe_error, shorten
 from wmel.files import hash_files, replace_atomically
 from wmel.machine import versions_in_use
 from wmel.training.data import Dataset
@@ -96,6 +96,7 @@ def check_action_repeat(environment: Environment, described: dict[str, Any]) -> 
 
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
+CARD_HASH = "card_sha256"  # key of a card: the hash of all its other keys; cards of earlier versions have none
 CHECKPOINTS = "checkpoints"  # folder of the intermediate checkpoints, each in a folder named by its updates or epochs
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
@@ -122,6 +123,7 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
     """Writes both files. The card is last, so that a folder with a card is a complete checkpoint."""
     stored = _serialize(weights)
     card = {**card, "weights_sha256": sha256(stored).hexdigest()}
+    card[CARD_HASH] = _hash_card(json.loads(json.dumps(card)))
     try:
         replace_atomically(folder / WEIGHTS, lambda path: path.write_bytes(stored))
         replace_atomically(
@@ -212,7 +214,18 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{folder} is not a checkpoint: {CARD} is not JSON: {error}") from error
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is not a checkpoint of wmel: its card describes no model")
+    if CARD_HASH in card and card[CARD_HASH] != _hash_card(card):
+        raise BadInput(
+            f"{folder / CARD} was edited: its {CARD_HASH} is {shorten(card[CARD_HASH])}, and its content has another; "
+            "restore the file, or train the model again"
+        )
     return card
+
+
+def _hash_card(card: dict[str, Any]) -> str:
+    """The SHA-256 of the content of a card, without its own hash, whatever its layout."""
+    content = {name: value for name, value in card.items() if name != CARD_HASH}
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _checkpoint_folder(path: Path) -> Path:

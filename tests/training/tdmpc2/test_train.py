@@ -93,6 +93,7 @@ def test_a_world_that_observes_something_else_is_refused(folder, world, words):
 def test_a_world_whose_actions_are_wider_is_refused(folder):
     """The same observations, and two numbers to act with."""
     card = read_card(folder)
+    del card["card_sha256"]
     card["model"]["actions"]["bounds"] = [[-1.0, -1.0], [1.0, 1.0]]
     (folder / "card.json").write_text(json.dumps(card))
     words = "actions of width 2; those of dmc:cartpole-swingup have width 1"
@@ -109,6 +110,7 @@ def test_levels_of_the_same_observations_are_acted_with(folder):
 
 def test_weights_of_another_size_are_refused(folder):
     card = read_card(folder)
+    del card["card_sha256"]
     card["model"]["size"] = 5
     (folder / "card.json").write_text(json.dumps(card))
     with pytest.raises(BadInput, match="do not match the card"):
