@@ -111,6 +111,25 @@ class Late:
         self.left -= 1
         if self.left < 0: raise RuntimeError("late")
         return state
+
+class Exits(Late):
+    def __call__(self, state, action):
+        self.left -= 1
+        if self.left < 0: sys.exit(0)
+        return state
+
+def exits(state, action): sys.exit(0)
+
+def exits_on_many(table):
+    if len(table) > 2: sys.exit(0)
+    return Estimate.undefined("too few")
+
+class Halt(BaseException): pass
+
+class NoCarry(Calm):
+    def carry(self, environment, count):
+        if count > 1: raise Halt("enough")
+        return super().carry(environment, count)
 """
 
 
@@ -269,3 +288,16 @@ def test_a_model_that_breaks_late_is_named_with_its_line_and_its_rows_hold_the_e
     if episodes:
         errors = wmel.load(faulty / "out").episodes.filter(pl.col("arm") == "Late")["error"]
         assert set(errors) == {"RuntimeError: late"}
+
+
+def test_a_part_that_ends_python_is_a_row_error_or_a_named_failure_and_never_a_success(faulty, wmel_command):
+    """`sys.exit(0)` in a model, a metric and a kit, and what is no Exception in a perturbation."""
+    late = wmel_command(*RUN, "--model", "faulty:Exits", "--episodes", "2", "--output", "out.json", cwd=faulty)
+    assert late.returncode == 1 and says(late.stderr, "SystemExit: 0 ... faulty.py")
+    assert set(wmel.load(faulty / "out.json").episodes["error"]) == {"SystemExit: 0"}
+    metric = wmel_command(*RUN, "--metric", "faulty:exits_on_many", "--episodes", "3", cwd=faulty)
+    assert metric.returncode == 0 and says(metric.stdout, "success_rate") and says(metric.stdout, "SystemExit: 0")
+    kit = wmel_command("check", "faulty:exits", cwd=faulty)
+    assert kit.returncode == 1 and says(kit.stdout, "SystemExit: 0 ... faulty.py")
+    halted = wmel_command(*RUN, "--perturbation", "faulty:NoCarry", "--perturb-prob", "1", cwd=faulty)
+    assert halted.returncode == 2 and says(halted.stderr, "Halt: enough ... faulty.py")
