@@ -217,7 +217,7 @@ class FolderStore:
         return known[1]
 
     def _verify(self, cell: Cell, path: Path, rows: Path) -> StoredBlock:
-        from wmel.experiments.tables import check_stored_rows  # polars is needed only here
+        from wmel.experiments.tables import check_stored_rows, common_error  # polars is needed only here
 
         stored = parse_stored(StoredFile, _read(path), path)
         written = cell_from_stored(stored.cell)
@@ -236,6 +236,7 @@ class FolderStore:
             None if stored.coverage is None else Coverage(**stored.coverage),
             rows,
             steps if steps.exists() else None,
+            common_error(rows),
         )
 
     def drop(self, cell: Cell | Diagnostic) -> None:
@@ -247,11 +248,23 @@ class FolderStore:
         """Removes the damaged files of a cell; returns their problems."""
         whole, problems = self.blocks(cell)
         if problems:
-            whole_stems = {block.rows.stem for block in whole if isinstance(block.rows, Path)}
-            for path in self._cell(cell).glob("[0-9]*"):
-                if path.stem not in whole_stems:
-                    path.unlink(missing_ok=True)
+            self._keep_blocks(cell, whole)
         return problems
+
+    def drop_broken(self, cell: Cell) -> list[str]:
+        """Removes the blocks of which every episode broke; returns their errors."""
+        blocks, _ = self.blocks(cell)
+        errors = [block.error for block in blocks if block.error]
+        if errors:
+            self._keep_blocks(cell, [block for block in blocks if not block.error])
+        return errors
+
+    def _keep_blocks(self, cell: Cell, blocks: Sequence[StoredBlock]) -> None:
+        """Removes the files of all other blocks of a cell."""
+        stems = {block.rows.stem for block in blocks if isinstance(block.rows, Path)}
+        for path in self._cell(cell).glob("[0-9]*"):
+            if path.stem not in stems:
+                path.unlink(missing_ok=True)
 
     def _cell(self, cell: Cell | Diagnostic) -> Path:
         return self.folder / "cells" / self.moved.get(cell.key, cell.key)
