@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner_options, store_for
+from wmel.api.episodes import (
+    RECORD_SUFFIX,
+    check_outputs,
+    page_outputs,
+    run_and_load,
+    runner_options,
+    store_for,
+    write_outputs,
+)
 from wmel.api.given import Given, has_its_settings, seeds_of
 from wmel.api.objects import is_oracle
 from wmel.api.study import stored_study
@@ -17,7 +25,6 @@ from wmel.experiments.expand import Study
 from wmel.experiments.resume import with_stored_points
 from wmel.parts import name_and_settings
 from wmel.reports.any_record import FILES
-from wmel.reports.records import write_record
 from wmel.results import Result
 
 SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
@@ -50,10 +57,8 @@ def diagnose(
     study = reading_study(given, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
     result = read_models(given, study, folder, options, stored_study)
     if folder is not None:
-        write_record(files[FILES["study"]], result.record)
-        for path in ("report.md", "report.html"):
-            result.report(files[path])
-        result.files = {"report": files["report.html"]}
+        written = write_outputs(result, page_outputs(result, *files.values()))
+        result.files = {what: path for what, path in written.items() if what == "report"}
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds, without_oracle
-from wmel.api.episodes import check_outputs, folder_of
+from wmel.api.episodes import check_outputs, folder_of, page_outputs, write_outputs
 from wmel.api.given import Given
 from wmel.api.progress import note
 from wmel.api.verbs import verb
@@ -21,7 +21,6 @@ from wmel.reports.document import draw_figure
 from wmel.reports.envelopes import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.esnr_report import esnr_answer, esnr_document
-from wmel.reports.records import write_record
 from wmel.results import Result
 
 MANY_STEPS = 6_000_000  # of a simulator: worth a warning before they are taken
@@ -69,10 +68,8 @@ def esnr(
     _warn_slow(study, given, quiet=options["quiet"])
     result = read_models(given, study, folder, options, stored_esnr)
     if files:
-        write_record(files["json"], result.record)
-        result.report(files["md"])
-        result.report(files["html"])
-        result.files = {"report": files["html"]}
+        written = write_outputs(result, page_outputs(result, *files.values()))
+        result.files = {what: path for what, path in written.items() if what == "report"}
     return result
 
 

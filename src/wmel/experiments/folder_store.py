@@ -30,6 +30,7 @@ class FolderStore:
     is_scratch: bool = False  # whether it is removed after a record is written
     _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # so that each block is verified once
     _moved: dict[str, str] | None = None
+    _unwritten: MemoryStore = field(default_factory=MemoryStore)  # what could not be written, for this process
 
     @property
     def is_kept(self) -> bool:
@@ -136,6 +137,14 @@ class FolderStore:
         return parse_stored(StoredManifest, _read(path), path)
 
     def write_block(self, block: Block, result: BlockResult) -> None:
+        """Writes a block; one that cannot be written is held in memory, so that this run has it in its result."""
+        try:
+            self._write_block(block, result)
+        except CannotWrite:
+            self._unwritten.write_block(block, result)
+            raise
+
+    def _write_block(self, block: Block, result: BlockResult) -> None:
         """Writes the rows, then the file that describes them; a block is whole if it has the second file."""
         from wmel.experiments.tables import parquet_bytes  # polars is needed only here
 
@@ -166,12 +175,16 @@ class FolderStore:
         try:
             found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return None
+            return self._unwritten.reading(cell)
         return found if isinstance(found, dict) and found.get("data") is not None else None
 
     def write_reading(self, reading: ReadingJob, result: ReadingResult) -> None:
         content = {**asdict(result), "cell": reading.cell.as_data()}
-        self._write(self._cell(reading.cell) / "reading.json", content)
+        try:
+            self._write(self._cell(reading.cell) / "reading.json", content)
+        except CannotWrite:
+            self._unwritten.write_reading(reading, result)
+            raise
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
         """Adds the reason why a part of a cell could not be run."""
@@ -200,7 +213,7 @@ class FolderStore:
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
         """The whole blocks of a cell in order, and the problems of damaged ones."""
-        found, problems = [], []
+        found, problems = self._unwritten.blocks(cell)
         for path in sorted(self._cell(cell).glob("[0-9]*.json")):
             try:
                 found.append(self._block(cell, path))
