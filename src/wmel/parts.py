@@ -108,7 +108,9 @@ class PartSpec:
             if context or not isinstance(error, BadInput):  # the error may be about the context
                 raise
             raise type(error)(f"{self.kind} '{self.name}': {error}") from error
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if self.origin == "wmel":
                 raise
             check_class(self.kind, self.name, self.factory)
@@ -270,7 +272,9 @@ def import_object(target: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         home = importlib.import_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_with(error.name)):
             raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error

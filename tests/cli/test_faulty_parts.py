@@ -10,7 +10,9 @@ from tests.conftest import says
 from wmel.errors import BadInput, with_article
 
 CODE = """
+import shutil
 import sys
+from pathlib import Path
 import numpy
 import wmel
 from wmel.perturbations import NoEffect
@@ -67,6 +69,13 @@ class Uncounted(World):
 
 class Ended(World):
     def step(self, states, actions): sys.exit(4)
+
+class Vandal(World):
+    def reset(self, seeds):
+        if 4 in seeds and Path("armed").exists():
+            Path("armed").unlink()
+            shutil.rmtree("out")
+        return MAZE.reset(seeds)
 
 class Calm(NoEffect):
     name, window = "calm", 1
@@ -125,6 +134,31 @@ class Late:
         self.left -= 1
         if self.left < 0: raise RuntimeError("late")
         return state
+
+class Exits(Late):
+    def __call__(self, state, action):
+        self.left -= 1
+        if self.left < 0: sys.exit(0)
+        return state
+
+def exits(state, action): sys.exit(0)
+
+class Passing(Late):
+    def __call__(self, state, action):
+        self.left -= 1
+        if self.left < 0 and Path("gone").exists(): raise OSError("the file is gone")
+        return state
+
+def exits_on_many(table):
+    if len(table) > 2: sys.exit(0)
+    return Estimate.undefined("too few")
+
+class Halt(BaseException): pass
+
+class NoCarry(Calm):
+    def carry(self, environment, count):
+        if count > 1: raise Halt("enough")
+        return super().carry(environment, count)
 """
 
 
@@ -287,3 +321,53 @@ def test_a_model_that_breaks_late_is_named_with_its_line_and_its_rows_hold_the_e
     if episodes:
         errors = wmel.load(faulty / "out").episodes.filter(pl.col("arm") == "Late")["error"]
         assert set(errors) == {"RuntimeError: late"}
+
+
+def test_a_part_that_ends_python_is_a_row_error_or_a_named_failure_and_never_a_success(faulty, wmel_command):
+    """`sys.exit(0)` in a model, a metric and a kit, and what is no Exception in a perturbation."""
+    late = wmel_command(*RUN, "--model", "faulty:Exits", "--episodes", "2", "--output", "out.json", cwd=faulty)
+    assert late.returncode == 1 and says(late.stderr, "SystemExit: 0 ... faulty.py")
+    assert set(wmel.load(faulty / "out.json").episodes["error"]) == {"SystemExit: 0"}
+    metric = wmel_command(*RUN, "--metric", "faulty:exits_on_many", "--episodes", "3", cwd=faulty)
+    assert metric.returncode == 0 and says(metric.stdout, "success_rate") and says(metric.stdout, "SystemExit: 0")
+    kit = wmel_command("check", "faulty:exits", cwd=faulty)
+    assert kit.returncode == 1 and says(kit.stdout, "SystemExit: 0 ... faulty.py")
+    halted = wmel_command(*RUN, "--perturbation", "faulty:NoCarry", "--perturb-prob", "1", cwd=faulty)
+    assert halted.returncode == 2 and says(halted.stderr, "Halt: enough ... faulty.py")
+
+
+@pytest.mark.parametrize("options", [(), ("--executor", "processes", "--workers", "1")], ids=["serial", "a process"])
+def test_episodes_that_all_broke_are_tried_again_by_the_next_run(faulty, wmel_command, options):
+    words = (*RUN, "--model", "faulty:Passing", "--episodes", "2", "--output", "out", *options)
+    (faulty / "gone").touch()
+    for _ in range(2):
+        broken = wmel_command(*words, cwd=faulty)
+        assert broken.returncode == 1 and says(broken.stderr, "OSError: the file is gone"), broken.stderr
+        assert set(wmel.load(faulty / "out").episodes["error"]) == {"OSError: the file is gone"}
+    (faulty / "gone").unlink()
+    healed = wmel_command(*words, cwd=faulty)
+    assert healed.returncode == 0, healed.stderr
+    assert set(wmel.load(faulty / "out").episodes["error"]) == {""}
+    again = wmel_command(*words, cwd=faulty)
+    assert again.returncode == 0 and "episodes" not in again.stderr  # what is whole is not run again
+
+
+STUDY = """
+name = "vandal"
+episodes = 6
+block = 2
+floor = false
+environments = ["faulty:Vandal"]
+policies = ["random"]
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--executor", "processes", "--workers", "1")], ids=["serial", "a process"])
+def test_a_study_whose_store_is_removed_names_the_cell_and_the_next_run_completes_it(faulty, wmel_command, options):
+    (faulty / "study.toml").write_text(STUDY)
+    (faulty / "armed").touch()
+    words = ("study", "study.toml", "--output", "out", *options)
+    removed = wmel_command(*words, cwd=faulty)
+    assert removed.returncode == 1 and says(removed.stderr, "Vandal/random/seed-0: ... removed"), removed.stderr
+    assert wmel_command(*words, cwd=faulty).returncode == 0
+    assert len(wmel.load(faulty / "out").episodes) == 6

@@ -35,6 +35,18 @@ def exception(decision, rows):
     raise RuntimeError("planted")
 
 
+def end_of_python(decision, rows):
+    raise SystemExit(0)
+
+
+class Halt(BaseException):
+    """An exception that is no Exception."""
+
+
+def halt(decision, rows):
+    raise Halt("enough")
+
+
 def wrong_shape(decision, rows):
     return Decision(decision.actions[:, :, :0], decision.lengths, decision.memory, decision.model_steps)
 
@@ -66,6 +78,8 @@ def healthy():
     ("fault", "words"),
     [
         (exception, "RuntimeError: planted"),
+        (end_of_python, "SystemExit: 0"),
+        (halt, "Halt: enough"),
         (wrong_shape, "BadDecision: ... [1,K,1], got shape (1, 20, 0)"),
         (outside_the_space, "BadDecision: action [99] at step 0"),
         (too_long, "BadDecision: ... lengths within 0..20"),

@@ -9,14 +9,16 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import says
 from wmel.errors import WmelError
 from wmel.experiments import executors
-from wmel.experiments.executors import Failure, Processes
+from wmel.experiments.executors import Failure, Processes, Serial
 
 ROOT = Path(__file__).parents[2]
 LONG, SHORT = 30, 0.05  # seconds
@@ -124,6 +126,44 @@ def test_workers_that_cannot_start_are_refused_after_some_tries(monkeypatch):
         list(Processes(2)(abs, [1, 2, 3]))
 
 
+def killed_at_start(parent: int, path: list[str], folder: Path) -> None:
+    """In place of the start of a worker: the first three are killed."""
+    sys.path[:] = path
+    (folder / f"start-{os.getpid()}").touch()
+    if len(list(folder.iterdir())) <= 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_while_it_starts_costs_its_own_job_at_most(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "_initialize_worker", partial(killed_at_start, folder=tmp_path))
+    outcomes = dict(Processes(1)(abs, [1, 2, 3]))
+    assert isinstance(outcomes[1], Failure) and says(outcomes[1].reason, "killed 3 times")
+    assert outcomes[2] == 2 and outcomes[3] == 3
+
+
+class Halt(BaseException):
+    """An exception that is no Exception."""
+
+
+def ends(job: str) -> str:
+    if job == "exit":
+        sys.exit(0)
+    if job == "interrupt":
+        raise KeyboardInterrupt
+    if job == "halt":
+        raise Halt("enough")
+    return job
+
+
+def test_a_job_that_ends_python_or_raises_what_is_no_exception_fails_alone():
+    expected = {"one": "one", "exit": "SystemExit: 0", "halt": "Halt: enough", "interrupt": "KeyboardInterrupt"}
+    outcomes = dict(Processes(1)(ends, list(expected)))
+    for job, text in expected.items():
+        assert outcomes[job] == text if job == "one" else says(outcomes[job].reason, text)
+    outcomes = dict(Serial()(ends, ["exit", "halt", "one"]))
+    assert isinstance(outcomes["exit"], Failure) and isinstance(outcomes["halt"], Failure) and outcomes["one"] == "one"
+
+
 SCRIPT = """
 from pathlib import Path
 from tests.experiments.test_workers import noted
@@ -145,14 +185,17 @@ def test_no_worker_outlives_its_parent(tmp_path, how):
         [sys.executable, str(tmp_path / "script.py")], env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE
     )
     workers = [wait_for(number, notes) for number in range(3)]
-    if how == signal.SIGINT:
-        os.kill(workers[0], signal.SIGSTOP)
+    os.kill(workers[0], signal.SIGSTOP)
     parent.send_signal(how)
-    parent.communicate(timeout=LONG)
+    parent.wait(timeout=LONG)  # its streams are open while a worker lives
     until = time.monotonic() + LONG
     while any(map(is_alive, workers)) and time.monotonic() < until:
         time.sleep(0.1)
-    assert not any(map(is_alive, workers))
+    alive = [worker for worker in workers if is_alive(worker)]
+    for worker in alive:
+        os.kill(worker, signal.SIGKILL)
+    assert not alive
+    parent.communicate()
 
 
 def is_alive(process: int) -> bool:

@@ -56,7 +56,9 @@ def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
         found = metric(name)(table.read_only())
     except WmelError as error:
         return Estimate.undefined(str(error))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if metric_data(name)["name"] in METRICS.built_in:
             raise
         return Estimate.undefined(f"the metric broke: {describe_error(error)}")
@@ -88,7 +90,9 @@ def try_metric(name: str) -> None:
         if isinstance(estimate, Estimate):
             return
         reason = f"it returned a {type(estimate).__name__}, not an Estimate"
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         reason, place = describe_error(error), locate_error(error)
     place = place or locate_code(_code_of(found), is_library_shown=True)
     raise BadInput(f"metric '{name}' breaks on two episodes: {reason}{place}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
+from wmel.api.episodes import check_outputs, record_outputs, write_outputs
 from wmel.api.load import load
 from wmel.api.overwrite import refuse_other_kind
 from wmel.api.verbs import verb
@@ -16,7 +16,6 @@ from wmel.experiments.load import LoadedStudy, load_study
 from wmel.reports.analysis_record_types import ComparisonRecord
 from wmel.reports.compare_report import compare_answer, compare_document, comparison_record
 from wmel.reports.document import draw_figure
-from wmel.reports.records import write_record
 from wmel.results import Result
 from wmel.schema import Run, pool_runs
 
@@ -73,10 +72,8 @@ def compare(
         raise BadInput("--fail-if-worse needs a criterion of success, and these runs had none")
     notes = [*(f"A: {note}" for note in a.notes), *(f"B: {note}" for note in b.notes)]
     record = comparison_record(deltas, _name_side(run_a), _name_side(run_b), notes=notes, bound=fail_if_worse)
-    if output is not None:
-        write_record(Path(output), record)
     result = recorded_result(record)
-    result.files = {} if output is None else {"record": Path(output)}
+    result.files = write_outputs(result, record_outputs(result, None if output is None else Path(output), None))
     return result
 
 

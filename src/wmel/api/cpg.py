@@ -9,7 +9,7 @@ from typing import Annotated, Any, Unpack
 from wmel.analysis.pooling import Arms, study_comparisons
 from wmel.analysis.verdict import TAU, paper_rule
 from wmel.api import options as o
-from wmel.api.episodes import RECORD_SUFFIX, check_outputs, result_of_runs, run_episodes, task_data
+from wmel.api.episodes import RECORD_SUFFIX, Outputs, check_outputs, result_of_runs, run_episodes, task_data
 from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
 from wmel.contract.cell import CellResult
@@ -94,19 +94,15 @@ def cpg(
         options,
         stored,
         lambda loaded, store: stored_gap(loaded, store, objects=builder.objects),
-        write=lambda result: _write(result, folder),
+        outputs=lambda result: _outputs(result, folder),
         anytime=anytime,
         needs_criterion=True,
     )
 
 
-def _write(result: Result, folder: Path | None) -> dict[str, Path]:
-    """Write the records of the gap and of its arms into a folder."""
-    if folder is None:
-        return {}
-    assert result.write is not None
-    result.write(folder)
-    return {"records": folder}
+def _outputs(result: Result, folder: Path | None) -> Outputs:
+    """The records of the gap and of its arms, where they are wanted."""
+    return {} if folder is None or result.write is None else {"records": (folder, result.write)}
 
 
 def stored_gap(loaded: LoadedStudy, store: Store, objects: Mapping[tuple[str, str], Any] | None = None) -> Result:

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner_options, store_for
+from wmel.api.episodes import (
+    RECORD_SUFFIX,
+    check_outputs,
+    page_outputs,
+    run_and_load,
+    runner_options,
+    store_for,
+    write_outputs,
+)
 from wmel.api.live_parts import is_oracle
 from wmel.api.study import stored_study
 from wmel.api.study_entries import EntryBuilder, has_its_settings, seeds_of
@@ -16,7 +24,7 @@ from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.experiments.resume import with_stored_points
 from wmel.parts import name_and_settings
-from wmel.reports.records import FILES, write_record
+from wmel.reports.records import FILES
 from wmel.results import Result
 
 SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
@@ -49,10 +57,8 @@ def diagnose(
     study = reading_study(builder, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
     result = read_models(builder, study, folder, options, stored_study)
     if folder is not None:
-        write_record(files[FILES["study"]], result.record)
-        for path in ("report.md", "report.html"):
-            result.report(files[path])
-        result.files = {"report": files["report.html"]}
+        written = write_outputs(result, page_outputs(result, *files.values()))
+        result.files = {what: path for what, path in written.items() if what == "report"}
     return result
 
 

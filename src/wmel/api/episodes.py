@@ -17,9 +17,10 @@ from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
 from wmel.closed_loop.run import EPISODES
+from wmel.contract.cell import Cell
 from wmel.contract.criterion import Criterion
 from wmel.contract.trainer import ProgressListener
-from wmel.errors import BadInput, suggest_name
+from wmel.errors import BadInput, WmelError, suggest_name
 from wmel.experiments.expand import Study
 from wmel.experiments.folder_store import FolderStore, copy_models
 from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, write_steps
@@ -36,6 +37,7 @@ from wmel.schema import EpisodeTable
 IN_MEMORY, STORED = 512, 50  # episodes of a block; stored ones are what a kill costs at most
 UNFINISHED = ".unfinished"  # the rows of a run whose record is one file, until it is written
 RECORD_SUFFIX = ".json"
+Outputs = dict[str, tuple[Path, Callable[[Path], object]]]  # by what they are: the path of a file, and what writes it
 
 
 def run_episodes(
@@ -45,14 +47,13 @@ def run_episodes(
     verb: Mapping[str, Any],
     make: Callable[[LoadedStudy, Store], Result],
     *,
-    write: Callable[[Result], Mapping[str, Path]],
+    outputs: Callable[[Result], Outputs],
     anytime: bool = False,
     needs_criterion: bool = False,
 ) -> Result:
     """Run a study of one verb, built in memory, and make the verb's result from what is stored.
 
-    `data` is what it adds to the task, `verb` what is stored of the verb itself; `write` writes the files of a result
-    and returns them by what they are.
+    `data` is what it adds to the task, `verb` what is stored of the verb itself; `outputs` are the files of a result.
     """
     output = None if options["output"] is None else Path(options["output"])
     usual = {
@@ -71,14 +72,14 @@ def run_episodes(
         loaded, summary = run_and_load(whole, store, how, title=_title(study), quiet=options["quiet"])
         whole_results(loaded, summary)
         result = make(loaded, kept_store(store))
-        files = dict(write(result))
-        if steps is not None:
-            files["trajectories"] = write_steps(steps, store, study.cells)
-    result.files = files
-    reasons = [summary.locate(reason.partition(": ")[2]) for reason in result.failures]
-    others = [failure for failure in summary.failures if not any(failure.endswith(reason) for reason in reasons)]
-    result.failures = [*map(summary.locate, result.failures), *others]
-    result.exit_code = 1 if result.failures else 0
+        reasons = [summary.locate(reason.partition(": ")[2]) for reason in result.failures]
+        others = [failure for failure in summary.failures if not any(failure.endswith(reason) for reason in reasons)]
+        result.failures = [*map(summary.locate, result.failures), *others]
+        result.exit_code = 1 if result.failures else 0
+        files = {**outputs(result), **steps_output(steps, store, study.cells)}
+        result.files = write_outputs(result, files)
+        if len(result.files) < len(files) and isinstance(store, FolderStore):
+            store.is_scratch = False
     return result
 
 
@@ -171,11 +172,18 @@ def store_for(output: Path | None) -> Iterator[Store]:
     try:
         yield store
     except KeyboardInterrupt:
-        if store.exists:
-            note(f"finished episodes are stored in {store.folder}: the same command continues from there")
+        note_rows(store)
         raise
-    if not is_folder:
+    if store.is_scratch:
         shutil.rmtree(store.folder, ignore_errors=True)
+    elif not is_folder:
+        note_rows(store)
+
+
+def note_rows(store: FolderStore) -> None:
+    """Names the folder of the rows of a run whose record is not written."""
+    if store.exists:
+        note(f"finished episodes are stored in {store.folder}: the same command continues from there")
 
 
 def kept_store(store: Store) -> Store:
@@ -222,15 +230,43 @@ def record_path(output: Path | str | None, name: str) -> Path | None:
     return Path(output) if Path(output).suffix == RECORD_SUFFIX else Path(output) / name
 
 
-def write_files(result: Result, record: Path | None, markdown: Path | str | None) -> dict[str, Path]:
-    """Write the record of a result and its Markdown where they are wanted; the files by what they are."""
-    files = {}
+def record_outputs(result: Result, record: Path | None, markdown: Path | str | None) -> Outputs:
+    """The record of a result and its Markdown, where they are wanted."""
+    outputs: Outputs = {}
     if record is not None:
-        write_record(record, result.record)
-        files["record"] = record
+        outputs["record"] = record, lambda path: write_record(path, result.record)
     if markdown is not None:
-        files["table"] = Path(markdown)
-        write_atomically(Path(markdown), result.to_markdown())
+        outputs["table"] = Path(markdown), lambda path: write_atomically(path, result.to_markdown())
+    return outputs
+
+
+def page_outputs(result: Result, record: Path, markdown: Path, page: Path) -> Outputs:
+    """The record of a result and its report, as Markdown and as a page."""
+    return {
+        "record": (record, lambda path: write_record(path, result.record)),
+        "markdown": (markdown, result.report),
+        "report": (page, result.report),
+    }
+
+
+def steps_output(path: Path | None, store: Store, cells: Sequence[Cell]) -> Outputs:
+    """The steps of all episodes, where they are wanted."""
+    return {} if path is None else {"trajectories": (path, lambda path: write_steps(path, store, cells))}
+
+
+def write_outputs(result: Result, outputs: Outputs) -> dict[str, Path]:
+    """Writes the files of a finished result, and returns those that were written, by what they are.
+
+    One that cannot be written is a failure of the result, which is returned all the same; the others are written.
+    """
+    files = {}
+    for what, (path, write) in outputs.items():
+        try:
+            write(path)
+        except WmelError as error:
+            result.failures, result.exit_code = [*result.failures, str(error)], 1
+        else:
+            files[what] = path
     return files
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds, without_oracle
-from wmel.api.episodes import check_outputs, folder_of
+from wmel.api.episodes import check_outputs, folder_of, page_outputs, write_outputs
 from wmel.api.progress import note
 from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
@@ -20,7 +20,7 @@ from wmel.reports.analysis_record_types import EsnrRecord
 from wmel.reports.document import draw_figure
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.esnr_report import esnr_answer, esnr_document
-from wmel.reports.records import FILES, write_record
+from wmel.reports.records import FILES
 from wmel.results import Result
 
 MANY_STEPS = 6_000_000  # of a simulator: worth a warning before they are taken
@@ -68,10 +68,8 @@ def esnr(
     _warn_slow(study, builder, quiet=options["quiet"])
     result = read_models(builder, study, folder, options, stored_esnr)
     if files:
-        write_record(files["json"], result.record)
-        result.report(files["md"])
-        result.report(files["html"])
-        result.files = {"report": files["html"]}
+        written = write_outputs(result, page_outputs(result, *files.values()))
+        result.files = {what: path for what, path in written.items() if what == "report"}
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from wmel.analysis.scorecard import rescore
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs
+from wmel.api.episodes import Outputs, check_outputs, record_outputs, write_outputs
 from wmel.api.study import stored_study
 from wmel.api.train import CARD, stored_training
 from wmel.api.verbs import verb
@@ -18,10 +18,9 @@ from wmel.errors import BadInput, BadRecord
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, rows_of_points
 from wmel.experiments.store import MANIFEST, Store
-from wmel.files import write_atomically
 from wmel.reports.esnr_record import READINGS, earlier_trainings
 from wmel.reports.record_types import CPGRecord
-from wmel.reports.records import FILES, AnyRecord, read_record, write_record
+from wmel.reports.records import FILES, AnyRecord, read_record
 from wmel.reports.study_record import gap_title, recorded_arms
 from wmel.reports.terminal import render_terminal
 from wmel.results import Result
@@ -162,10 +161,7 @@ def show(
         if isinstance(stored, CPGRecord):
             recorded_arms(path, stored)  # refused where it does not follow from them
         result = recorded_result(stored, path.parent)
-    if markdown is None:
-        return result
-    write_atomically(Path(markdown), result.to_markdown())
-    result.files = {"table": Path(markdown)}
+    result.files = write_outputs(result, record_outputs(result, None, markdown))
     return result
 
 
@@ -190,7 +186,7 @@ def report(
     result = load(path)
     into = Path(output) if output is not None else path.parent if path.is_file() else path
     name = path.stem if path.is_file() and output is None else "report"
-    return replace(result, files=_write_pages(result, into, name), folder=into, lines=lambda: _first_lines(result))
+    return _with_pages(result, into, name, {})
 
 
 def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Result:
@@ -201,14 +197,11 @@ def _report_rows(folder: Path, into: Path, criterion: Criterion | None) -> Resul
     if criterion is not None:
         loaded = replace(loaded, results=rescore_results(loaded.results, criterion))
     result = stored_result(loaded, store) if criterion is None else _judged_result(loaded, store, criterion)
-    if result.write is None:
-        write_record(into / FILES[result.record.kind], result.record)
-    else:
-        result.write(into)
     damaged = [f"{wrong}: left out; `wmel study` runs it again" for wrong in loaded.damaged]
     others = [one for one in result.failures if not any(wrong in one for wrong in loaded.damaged)]
-    files = _write_pages(result, into, "report")
-    return replace(result, files=files, failures=[*damaged, *others], folder=into, lines=lambda: _first_lines(result))
+    result.failures = [*damaged, *others]
+    records = record_outputs(result, into / FILES[result.record.kind], None)
+    return _with_pages(result, into, "report", records if result.write is None else {"records": (into, result.write)})
 
 
 def _judged_result(loaded: LoadedStudy, store: FolderStore, criterion: Criterion) -> Result:
@@ -225,13 +218,13 @@ def _first_lines(result: Result) -> list[str]:
     return [result.answer] if result.document is None else render_terminal(result.document(), is_brief=True)
 
 
-def _write_pages(result: Result, into: Path, name: str) -> dict[str, Path]:
-    """Write the page and the Markdown of a result; the page is what a reader is sent to."""
+def _with_pages(result: Result, into: Path, name: str, records: Outputs) -> Result:
+    """The result, its records, page and Markdown written; the page is what a reader is sent to."""
     paths = _page_paths(into, name)
     check_outputs(*paths.values())
-    for path in paths.values():
-        result.report(path)
-    return {"report": paths["report"]}
+    written = write_outputs(result, {**records, **{what: (path, result.report) for what, path in paths.items()}})
+    files = {what: path for what, path in written.items() if what == "report"}
+    return replace(result, files=files, folder=into, lines=lambda: _first_lines(result))
 
 
 def _page_paths(into: Path, name: str) -> dict[str, Path]:

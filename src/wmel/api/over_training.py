@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds
-from wmel.api.episodes import check_outputs, folder_of
+from wmel.api.episodes import check_outputs, folder_of, write_outputs
 from wmel.api.esnr import collector_of
 from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
@@ -67,9 +67,7 @@ def esnr_over_training(
     diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}
     study = reading_study(builder, environment, entries, diagnostic, options, stored)
     result = read_models(builder, study, folder, options, stored_trainings)
-    result.report(page)
-    result.report(markdown)
-    result.files = {"page": page, "markdown": markdown}
+    result.files = write_outputs(result, {"page": (page, result.report), "markdown": (markdown, result.report)})
     return result
 
 

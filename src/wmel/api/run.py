@@ -9,11 +9,11 @@ from wmel.analysis.scorecard import Scorecard, stored_scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
+    record_outputs,
     record_path,
     result_of_runs,
     run_episodes,
     task_data,
-    write_files,
 )
 from wmel.api.live_parts import is_oracle
 from wmel.api.study_entries import EntryBuilder
@@ -49,8 +49,8 @@ def run(
     task = task_data(builder, environment, options)
     arm = arm_data(builder, policy, model, options["objective"], task["environments"][0])
     data = {"name": "run", "oracle": False, "floor": False, **task, **arm}
-    write = partial(write_files, record=record_file, markdown=markdown)
-    return run_episodes(builder, data, options, {"name": "run"}, stored_run, write=write)
+    outputs = partial(record_outputs, record=record_file, markdown=markdown)
+    return run_episodes(builder, data, options, {"name": "run"}, stored_run, outputs=outputs)
 
 
 def stored_run(loaded: LoadedStudy, store: Store) -> Result:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Unpack
 from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.verdict import paper_rule
 from wmel.api import options as o
-from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
+from wmel.api.episodes import build_executor, folder_of, listener_for, steps_output, when_changed, write_outputs
 from wmel.api.live_parts import describe_environment, metric_entry, with_recipe
 from wmel.api.study_entries import KINDS, EntryBuilder
 from wmel.api.sweep_keys import with_settings
@@ -19,7 +19,7 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study, study_of
 from wmel.experiments.folder_store import FolderStore
-from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, study_tables, write_steps
+from wmel.experiments.load import LoadedStudy, check_steps_path, load_study, study_tables
 from wmel.experiments.resume import Changed, refuse_other_result
 from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
 from wmel.experiments.spec import ENTRY_KINDS, parse_study
@@ -73,8 +73,6 @@ def study(
         check_steps_path(steps, select_cells(whole.cells, how))
     with listener_for(whole.name, quiet=options["quiet"]) as listener:
         summary = run_study(whole, store, how, listener)
-    if steps is not None:
-        write_steps(steps, store, select_cells(whole.cells, how))
     failed = sum(map(len, summary.failed.values()))
     done = ", ".join(
         (
@@ -89,15 +87,16 @@ def study(
         ", ".join(word for word in (done, read) if word),
         f"store: {folder}; look at it with: wmel report {folder}",
     ]
-    return replace(
+    result = replace(
         result,
         lines=lines,
         exit_code=1 if summary.failures else 0,
         failures=summary.failures,
         folder=folder,
-        files={} if steps is None else {"trajectories": steps},
         more={**result.more, "summary": summary},
     )
+    result.files = write_outputs(result, steps_output(steps, store, select_cells(whole.cells, how)))
+    return result
 
 
 def _study(study: Any, builder: EntryBuilder, preset: str | None) -> Study:

@@ -10,11 +10,11 @@ from wmel.analysis.scorecard import Scorecard
 from wmel.api import options as o
 from wmel.api.episodes import (
     check_outputs,
+    record_outputs,
     record_path,
     result_of_runs,
     run_episodes,
     task_data,
-    write_files,
 )
 from wmel.api.run import arm_data
 from wmel.api.study_entries import EntryBuilder
@@ -73,8 +73,8 @@ def sweep(
     put_sweeps(data, swept, builder)
     points = [one.setting for one in swept if one.kind != METRIC]
     stored = {"name": "sweep", "swept": points, "epsilon": epsilon}
-    write = partial(write_files, record=record_file, markdown=markdown)
-    return run_episodes(builder, data, options, stored, stored_sweep, write=write)
+    outputs = partial(record_outputs, record=record_file, markdown=markdown)
+    return run_episodes(builder, data, options, stored, stored_sweep, outputs=outputs)
 
 
 def stored_sweep(loaded: LoadedStudy, store: Store) -> Result:

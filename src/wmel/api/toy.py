@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from wmel.api import options as o
-from wmel.api.episodes import check_outputs, listener_for
+from wmel.api.episodes import check_outputs, listener_for, write_outputs
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, is_number, requires_package
 from wmel.reports.analysis_record_types import ToyRecord
@@ -44,10 +44,10 @@ def esnr_toy(
         panels = [measure_panel(speed, seeds, progress=listener.advance) for speed in launches]
     result = _result(panels)
     if files:
-        write_record(files.pop("record"), result.record)
-        for path in files.values():
-            result.report(path)
-        result.files, result.folder = files, files["page"].parent
+        writers = dict.fromkeys(files, result.report) | {"record": lambda path: write_record(path, result.record)}
+        written = write_outputs(result, {what: (path, writers[what]) for what, path in files.items()})
+        result.files = {what: path for what, path in written.items() if what != "record"}
+        result.folder = files["page"].parent
     return result
 
 

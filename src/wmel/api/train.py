@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -10,7 +11,7 @@ from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.study_entries import EntryBuilder, has_its_settings
 from wmel.api.verbs import given_twice, verb
-from wmel.contract.trainer import OfflineTrainer
+from wmel.contract.trainer import OfflineTrainer, UnwrittenModel
 from wmel.errors import BadInput, requires_package
 from wmel.kinds import check_methods
 from wmel.parts import implements, name_and_settings
@@ -48,8 +49,12 @@ def train(
     builder.refuse_unused()
     if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
-    with listener_for("", quiet=options["quiet"]) as listener:
-        trained = chosen.train(world, folder, listener)
+    try:
+        with listener_for("", quiet=options["quiet"]) as listener:
+            trained = chosen.train(world, folder, listener)
+    except UnwrittenModel as error:
+        result = _result(error.trained.card, None, error.trained.model)
+        return replace(result, exit_code=result.exit_code or 1, failures=[str(error)])
     written = folder / CARD
     return _result(json.loads(written.read_text()) if written.exists() else trained.card, folder, trained.model)
 
@@ -76,17 +81,18 @@ def restore_model(folder: Path, environment: Any) -> Any:
     return restore(folder, environment)
 
 
-def _result(card: dict[str, Any], folder: Path, model: Any) -> Result:
+def _result(card: dict[str, Any], folder: Path | None, model: Any) -> Result:
+    """The result of a training; `folder` is that of its checkpoint, if it has one."""
     answer = training_answer(card)
     return Result(
         answer,
         [{"number": name, "value": value} for name, value in card["errors"].items() if not isinstance(value, list)],
-        lines=[answer, *card_lines(card)[1:], f"checkpoint: {folder}"],
+        lines=[answer, *card_lines(card)[1:], *([] if folder is None else [f"checkpoint: {folder}"])],
         exit_code=INTERRUPTED if card["fit"].get("interrupted") else 0,
         verb="train",
         folder=folder,
         curves=_curves(card),
-        write=lambda into: _copy(folder, into),
+        write=None if folder is None else lambda into: _copy(folder, into),
         more={"card": card, "model": model},
     )
 

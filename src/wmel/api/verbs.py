@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
 from wmel.catalog import REGISTRIES
-from wmel.errors import BadInput, is_number, shorten_values, suggest_name
+from wmel.errors import (
+    BadInput,
+    WmelError,
+    describe_error,
+    is_number,
+    locate_error,
+    shorten_values,
+    suggest_name,
+)
 from wmel.settings import Meaning, Setting
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
@@ -61,6 +69,10 @@ def verb(function: Verb) -> Verb:
         except BadInput as error:
             shorten_values(error, (*values, *arguments.values()))
             raise
+        except BaseException as error:
+            if isinstance(error, Exception | KeyboardInterrupt):
+                raise
+            raise WmelError(f"{describe_error(error)}{locate_error(error)}") from error  # a part called sys.exit
 
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
     vars(call)["__signature__"] = own.replace(parameters=parameters)

@@ -273,7 +273,9 @@ def attribute_errors(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> 
     """Calls the function on all rows. If it fails, calls it on each half, down to the single rows that fail."""
     try:
         return BatchOutcome([(rows, call(rows))], {})
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit, which would end the run without a word
         if len(rows) <= 1:
             message, place = describe_error(error), locate_error(error)
             return BatchOutcome([], {int(row): message for row in rows}, {message: place} if place else {})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 from wmel.contract import old_names
+from wmel.errors import CannotWrite
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,6 +15,14 @@ class TrainedModel:
 
     model: Any
     card: dict[str, Any]
+
+
+class UnwrittenModel(CannotWrite):
+    """The checkpoint of a finished training that cannot be written; `trained` is what was trained."""
+
+    def __init__(self, message: str, trained: TrainedModel):
+        super().__init__(message)
+        self.trained = trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +55,10 @@ class Trainer(Protocol):
         ...
 
     def train(self, environment: Any, folder: Path, listener: ProgressListener) -> TrainedModel:
-        """Trains and writes the checkpoint. An interrupted training is resumed or restarted."""
+        """Trains and writes the checkpoint. An interrupted training is resumed or restarted.
+
+        Raises UnwrittenModel if the checkpoint cannot be written.
+        """
         ...
 
     def forecast(self, environment: Any) -> float:

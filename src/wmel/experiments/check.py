@@ -126,8 +126,10 @@ def _errors_with_place(cell: Cell | Diagnostic, *kinds: str) -> Iterator[None]:
         yield
     except WmelError as error:
         raise type(error)(f"{entry}{cell.name}: {error}") from error
-    except (Exception, SystemExit) as error:
-        if not locate_error(error) and not isinstance(error, SystemExit):
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) and not locate_error(error):
             raise
         raise BadInput(f"{entry}{cell.name}: {describe_error(error)}{locate_error(error)}") from error
 
@@ -216,8 +218,8 @@ def _try_diagnostic(cell: Diagnostic, world: Any, model: Any, paths: ModelPaths)
         build_diagnostic(cell, paths).check(world, model, cell.objective)
         way, adapted = ("", None) if model is None else adapt_model(model)
         method = _unusable_method(adapted, world) if way == "batched" else None
-    except (Exception, SystemExit) as error:
-        if isinstance(error, BadInput):
+    except BaseException as error:
+        if isinstance(error, BadInput | KeyboardInterrupt):
             raise
         raise BadInput(
             f"it breaks when it is read: {describe_error(error)}{_place_in_user_code(error, model, world)}"
@@ -284,7 +286,9 @@ def _try_decision(policy: Any, model: Any, world: Any, seeds: np.ndarray, horizo
         if not isinstance(decision, Decision):
             place = locate_code(type(policy).act)
             raise BadDecision(f"act must return a Decision, got a {type(decision).__name__}{place}")
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         reason = f"{describe_error(error)}{_place_in_user_code(error, model, world)}"
         raise BadInput(f"it breaks at its first decision: {reason}") from error
     if decision.errors:
@@ -296,8 +300,8 @@ def _attempt(part: Any, method: str, kind: str, work: Callable[[], Any]) -> Any:
     """The result of a method of a part; an error, also of an unusable result, is raised as BadInput with its place."""
     try:
         return work()
-    except (Exception, SystemExit) as error:
-        if isinstance(error, BadInput):
+    except BaseException as error:
+        if isinstance(error, BadInput | KeyboardInterrupt):
             raise
         place = locate_error(error) or locate_code(getattr(type(part), method, None))
         raise BadInput(f"its {kind} breaks in {method}: {describe_error(error)}{place}") from error
@@ -322,7 +326,9 @@ def _place_in_user_code(error: BaseException | None, model: Any, world: Any) -> 
             return locate_code(adapted.dynamics) or locate_code(type(adapted.dynamics))
         method = (_unusable_method(adapted, world) or "step") if way == "batched" else "rollout"
         return locate_code(getattr(type(adapted), method))
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return locate_code(model if isinstance(model, type) else type(model))
 
 

@@ -1,5 +1,6 @@
 """Executors: they run jobs one after the other, or distribute them over processes."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -21,9 +22,11 @@ from wmel.parts import check_settings, refuse_unknown_settings, setting
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 SECONDS_BETWEEN_CHECKS = 0.5  # whether the parent process is alive
+SECONDS_TO_EXIT = 1.0  # of a process that can no longer be used
 MAX_WORKERS = 1024
 MAX_STARTS = 3  # attempts to start a worker
 MAX_ATTEMPTS = 2  # at a job whose worker dies
+PR_SET_PDEATHSIG = 1  # of prctl: the signal that a process gets when its parent dies
 RETRIED = object()  # in place of an outcome, which may be None
 WORKER_THREADS: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -35,13 +38,22 @@ class Failure:
     reason: str
 
 
+KILLED_AT_START = Failure(f"its worker was killed {MAX_STARTS} times while it started")
+NOT_STARTED = Failure(
+    f"a worker died {MAX_STARTS} times while it started: see its own message above; a script that uses processes must "
+    'run them under if __name__ == "__main__"'
+)
+
+
 def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
     """The result of a job, or its failure; the other jobs go on."""
     try:
         return work(job)
     except WmelError as error:
         return Failure(" ".join(str(error).split()))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit, which would end the run without a word
         return Failure(f"{describe_error(error)}{locate_error(error)}")
 
 
@@ -67,7 +79,8 @@ class Serial:
 class Processes:
     """Distributes jobs over processes, each with one thread.
 
-    If a process dies, its job is tried once more in a new process; no other job is affected.
+    If a process dies, its job is tried once more in a new process; no other job is affected. The job of a process that
+    is stopped (SIGSTOP) waits until it goes on or is killed; the other processes take the jobs that are left.
     """
 
     workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1, cap=MAX_WORKERS)
@@ -93,6 +106,8 @@ class Processes:
                     job, outcome = worker.job, worker.outcome()
                     if outcome is RETRIED:
                         continue
+                    if outcome is NOT_STARTED and not any(one.has_started for one in workers):
+                        raise WmelError(NOT_STARTED.reason)  # nothing that is left could start either
                     if queue:
                         worker.take(queue.popleft())
                     else:
@@ -112,23 +127,29 @@ class _Worker:
     future: Future[Any] | None = None  # of the job; None while there is none
     job: Any = None
     deaths: int = 0  # of processes that had this job
-    failed_starts: int = 0
+    failed_starts: int = 0  # of processes that should have had it
+    has_started: bool = False  # whether any process did
 
     def take(self, job: Any) -> None:
-        self.job, self.deaths = job, 0
+        self.job, self.deaths, self.failed_starts = job, 0, 0
         self._submit()
 
     def outcome(self) -> Any:
         """The result of the job or a `Failure`; `RETRIED` if the process died and another one has the job."""
         assert self.future is not None
-        try:
+        error = self.future.exception()
+        if error is None:
+            self.has_started = True
             return self.future.result()
-        except BrokenProcessPool:
-            self.deaths += self._remove_process()
-        except Exception as error:
+        if isinstance(error, KeyboardInterrupt):  # raised by the job: a worker ignores Ctrl-C
+            return Failure(describe_error(error))
+        if not isinstance(error, BrokenProcessPool):
             return Failure(f"the job or its result could not be sent between processes: {describe_error(error)}")
+        was_killed = self._remove_process()
         if self.deaths == MAX_ATTEMPTS:
             return Failure("its worker died twice: it ran out of memory, or was killed")
+        if self.failed_starts == MAX_STARTS:
+            return KILLED_AT_START if was_killed else NOT_STARTED
         self._submit()
         return RETRIED
 
@@ -138,9 +159,9 @@ class _Worker:
         assert self.pool is not None
         try:
             self.future = self.pool.submit(self.work, self.job)
-        except BrokenProcessPool:  # it died before it had the job
-            self._remove_process()
-            self._submit()
+        except BrokenProcessPool as error:  # it died before it had the job
+            self.future = Future()
+            self.future.set_exception(error)
 
     def _start(self) -> None:
         """Starts the process without waiting for it."""
@@ -152,17 +173,17 @@ class _Worker:
         writer.close()  # the process has its own end; otherwise a result that it sent half would be waited for
 
     def _remove_process(self) -> bool:
-        """Removes a process that died; returns whether it had started."""
+        """Removes a process that died; returns whether it was killed."""
         assert self.pool is not None and self.started is not None
-        had_started = self.started.exception() is None
+        (process,) = self.pool._processes.values()
+        if self.started.exception() is None:
+            self.deaths, self.has_started = self.deaths + 1, True
+        else:
+            self.failed_starts += 1
+        process.join(SECONDS_TO_EXIT)  # one that ends by itself has an exit code of its own
         _stop([self.pool])
-        self.pool, self.failed_starts = None, 0 if had_started else self.failed_starts + 1
-        if self.failed_starts == MAX_STARTS:
-            raise WmelError(
-                f"a worker died {MAX_STARTS} times while it started: see its own message above; a script that uses "
-                'processes must run them under if __name__ == "__main__"'
-            )
-        return had_started
+        self.pool = None
+        return process.exitcode == -signal.SIGKILL
 
 
 @contextmanager
@@ -181,6 +202,8 @@ def _initialize_worker(parent: int, path: list[str]) -> None:
     """Makes a worker ignore Ctrl-C, which its parent handles, and end when its parent does."""
     sys.path[:] = path
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # also if it is stopped, or in a long call of C
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -31,6 +31,7 @@ class FolderStore:
     is_scratch: bool = False  # whether it is removed after a record is written
     _verified: dict[Path, tuple[Any, StoredBlock]] = field(default_factory=dict)  # so that each block is verified once
     _moved: dict[str, str] | None = None
+    _unwritten: MemoryStore = field(default_factory=MemoryStore)  # what could not be written, for this process
 
     @property
     def is_kept(self) -> bool:
@@ -143,6 +144,14 @@ class FolderStore:
         return parse_stored(StoredManifest, _read(path), path)
 
     def write_block(self, block: Block, result: BlockResult) -> None:
+        """Writes a block; one that cannot be written is held in memory, so that this run has it in its result."""
+        try:
+            self._write_block(block, result)
+        except CannotWrite:
+            self._unwritten.write_block(block, result)
+            raise
+
+    def _write_block(self, block: Block, result: BlockResult) -> None:
         """Writes the rows, then the file that describes them; a block is whole if it has the second file."""
         from wmel.experiments.tables import parquet_bytes  # polars is needed only here
 
@@ -173,12 +182,16 @@ class FolderStore:
         try:
             found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return None
+            return self._unwritten.reading(cell)
         return found if isinstance(found, dict) and found.get("data") is not None else None
 
     def write_reading(self, reading: ReadingJob, result: ReadingResult) -> None:
         content = {**asdict(result), "cell": reading.cell.as_data()}
-        self._write(self._cell(reading.cell) / "reading.json", content)
+        try:
+            self._write(self._cell(reading.cell) / "reading.json", content)
+        except CannotWrite:
+            self._unwritten.write_reading(reading, result)
+            raise
 
     def write_failure(self, cell: Cell | Diagnostic, where: str, reason: str) -> None:
         """Adds the reason why a part of a cell could not be run."""
@@ -207,7 +220,7 @@ class FolderStore:
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
         """The whole blocks of a cell in order, and the problems of damaged ones."""
-        found, problems = [], []
+        found, problems = self._unwritten.blocks(cell)
         for path in sorted(self._cell(cell).glob("[0-9]*.json")):
             try:
                 found.append(self._block(cell, path))
@@ -224,7 +237,7 @@ class FolderStore:
         return known[1]
 
     def _verify(self, cell: Cell, path: Path, rows: Path) -> StoredBlock:
-        from wmel.experiments.tables import check_stored_rows  # polars is needed only here
+        from wmel.experiments.tables import check_stored_rows, common_error  # polars is needed only here
 
         stored = parse_stored(StoredFile, _read(path), path)
         written = cell_from_stored(stored.cell)
@@ -243,6 +256,7 @@ class FolderStore:
             None if stored.coverage is None else Coverage(**stored.coverage),
             rows,
             steps if steps.exists() else None,
+            common_error(rows),
         )
 
     def drop(self, cell: Cell | Diagnostic) -> None:
@@ -254,11 +268,23 @@ class FolderStore:
         """Removes the damaged files of a cell; returns their problems."""
         whole, problems = self.blocks(cell)
         if problems:
-            whole_stems = {block.rows.stem for block in whole if isinstance(block.rows, Path)}
-            for path in self._cell(cell).glob("[0-9]*"):
-                if path.stem not in whole_stems:
-                    path.unlink(missing_ok=True)
+            self._keep_blocks(cell, whole)
         return problems
+
+    def drop_broken(self, cell: Cell) -> list[str]:
+        """Removes the blocks of which every episode broke; returns their errors."""
+        blocks, _ = self.blocks(cell)
+        errors = [block.error for block in blocks if block.error]
+        if errors:
+            self._keep_blocks(cell, [block for block in blocks if not block.error])
+        return errors
+
+    def _keep_blocks(self, cell: Cell, blocks: Sequence[StoredBlock]) -> None:
+        """Removes the files of all other blocks of a cell."""
+        stems = {block.rows.stem for block in blocks if isinstance(block.rows, Path)}
+        for path in self._cell(cell).glob("[0-9]*"):
+            if path.stem not in stems:
+                path.unlink(missing_ok=True)
 
     def _cell(self, cell: Cell | Diagnostic) -> Path:
         return self.folder / "cells" / self.moved.get(cell.key, cell.key)

@@ -126,9 +126,9 @@ def outcomes_of(
             for job, outcome in outcomes:
                 yield job, outcome
                 done += 1
-    except WmelError:
+    except (WmelError, KeyboardInterrupt, GeneratorExit):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         place = locate_error(error) or locate_code(type(executor).__call__)
         raise BadInput(f"executor {type(executor).__name__} breaks: {describe_error(error)}{place}") from error
     if done < len(jobs):

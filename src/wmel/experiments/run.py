@@ -107,6 +107,7 @@ class _Runner:
     options: RunOptions
     listener: ProgressListener
     summary: Summary = field(default_factory=Summary)
+    held: set[tuple[str, int]] = field(default_factory=set)  # what should be stored, as `_stored` finds it
 
     def run(self) -> Summary:
         study, store, options = self.study, self.store, self.options
@@ -127,8 +128,12 @@ class _Runner:
             for cell in cells:
                 for problem in store.drop_damaged(cell):
                     self.listener.note(f"{problem}: it is run again")
+            broken = [error for cell in cells for error in store.drop_broken(cell)]
+            if broken:
+                self.listener.note(f"{len(broken)} blocks whose episodes all broke are run again: {broken[0]}")
             for cell in outdated:
                 store.drop(cell)
+            self.held = self._stored([*cells, *readings])
             stops_early = options.anytime or _was_anytime(store)
             looks = self._earlier_looks()
             store.write_manifest(study, anytime=stops_early, looks=looks)
@@ -145,7 +150,20 @@ class _Runner:
             looks = self._with_this_look(looks)
             self._write(lambda: store.write_manifest(study, anytime=stops_early, looks=looks))
             self._run_readings([one for one in unread if _training_key(one) not in untrained], paths)
+            lost = {key for key, _ in self.held - self._stored([*cells, *readings])}
+            for cell in (one for one in (*cells, *readings) if one.key in lost):
+                self.summary.fail(cell.name, "its results were removed from the store during the run")
         return self.summary
+
+    def _stored(self, cells: Sequence[Cell | Diagnostic]) -> set[tuple[str, int]]:
+        """The key of each cell that has rows, with the first episode of each of its blocks, or a reading, with 0."""
+        found: set[tuple[str, int]] = set()
+        for cell in cells:
+            if isinstance(cell, Cell):
+                found |= {(cell.key, block.first) for block in self.store.blocks(cell)[0]}
+            elif self.store.reading(cell) is not None:
+                found.add((cell.key, 0))
+        return found
 
     def _earlier_looks(self) -> list[dict[str, int]]:
         """The episodes of each cell at each earlier verdict. Rows that were dropped since count no more."""
@@ -193,9 +211,7 @@ class _Runner:
         return stored
 
     def _is_stored(self, cell: Cell | Diagnostic) -> bool:
-        if isinstance(cell, Diagnostic):
-            return self.store.reading(cell) is not None
-        return bool(self.store.blocks(cell)[0])
+        return bool(self._stored([cell]))
 
     def _find_changed(
         self, cells: list[Cell], readings: list[Diagnostic], paths: ModelPaths
@@ -285,6 +301,7 @@ class _Runner:
                     self._fail(job.cell, job.name, outcome.reason)
                 elif self._write(lambda job=job, outcome=outcome: self.store.write_reading(job, outcome)):
                     self.summary.readings += 1
+                    self.held.add((job.cell.key, 0))
                     if len(jobs) > 1:
                         summary = build_diagnostic(job.cell, paths).describe(outcome.data)
                         self.listener.note(f"{job.cell.arm}: {summary} ({outcome.seconds:.0f} s)")
@@ -296,6 +313,7 @@ class _Runner:
         if not self._write(lambda: self.store.write_block(job, outcome)):
             return unwritten + 1
         self.summary.episodes += job.count
+        self.held.add((job.cell.key, job.first))
         errors = outcome.run.table["error"]
         if (errors != "").all():
             self.summary.fail(job.name, f"every episode broke: {errors[0]}")

@@ -28,6 +28,7 @@ class StoredBlock:
     coverage: Coverage | None
     rows: Path | EpisodeTable
     trajectories: Path | Mapping[str, Any] | None
+    error: str = ""  # of its first episode, if every episode broke
 
     def table(self, episodes: int, *, rewards: bool) -> EpisodeTable:
         """Its first rows."""
@@ -95,6 +96,8 @@ class Store(Protocol):
     def drop(self, cell: Cell | Diagnostic) -> None: ...
 
     def drop_damaged(self, cell: Cell) -> list[str]: ...
+
+    def drop_broken(self, cell: Cell) -> list[str]: ...
 
 
 @dataclass(eq=False)
@@ -168,6 +171,9 @@ class MemoryStore:
     def drop_damaged(self, cell: Cell) -> list[str]:
         return []
 
+    def drop_broken(self, cell: Cell) -> list[str]:
+        return []
+
 
 def missing_blocks(
     store: Store,
@@ -181,10 +187,12 @@ def missing_blocks(
 ) -> list[Block]:
     """Blocks of the episodes of a cell from `first` up to `last` that are not stored.
 
-    With `trajectories`, blocks whose steps are not stored are missing too.
+    Blocks of which every episode broke are missing too: what broke them may have passed. So are, with `trajectories`,
+    blocks whose steps are not stored.
     """
     last = cell.episodes if last is None else last
-    stored = [one for one in store.blocks(cell)[0] if one.trajectories is not None or not trajectories]
+    whole = [one for one in store.blocks(cell)[0] if not one.error]
+    stored = [one for one in whole if one.trajectories is not None or not trajectories]
     return [
         Block(cell, start, min(block, until - start), paths, trajectories, store.is_kept)
         for begin, until in missing_ranges(stored, first, last)

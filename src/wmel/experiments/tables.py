@@ -63,6 +63,12 @@ def check_stored_rows(path: Path, count: int) -> None:
         raise BadRecord(f"{path} is damaged: it does not hold {count} episodes")
 
 
+def common_error(path: Path) -> str:
+    """The error of the first episode of a stored block, if every episode broke; otherwise empty."""
+    errors = read_frame(path, ["error"])["error"]
+    return errors[0] if len(errors) and (errors != "").all() else ""
+
+
 def _stored_columns(path: Path) -> set[str]:
     try:
         return set(pl.read_parquet_schema(path))

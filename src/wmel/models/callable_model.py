@@ -191,7 +191,9 @@ def _builds_model(thing: Any) -> bool:
 def _build_default(make: Any) -> Any:
     try:
         return make()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         reason = f"{describe_error(error)}{locate_error(error)}"
         what = f"class {make.__name__} cannot be built" if isinstance(make, type) else f"function {make.__name__} fails"
         raise BadInput(f"the {what}: {reason}") from error

@@ -58,7 +58,9 @@ def _check_promise(part: Any, promise: Callable[[Any], Finding | str]) -> Findin
     name = (promise.__doc__ or promise.__name__).strip().rstrip(".")
     try:
         outcome = promise(part)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         place = locate_error(error)
         return Finding(name, f"it raised {describe_error(error)}{place}; calls within the contract must not raise")
     if isinstance(outcome, Finding):

@@ -56,7 +56,9 @@ def build_default(thing: Any, name: str) -> Any:
 def _build(make: Any, name: str) -> Any:
     try:
         return make()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         place = locate_error(error) or locate_code(make, is_library_shown=True)
         raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Environment
-from wmel.contract.trainer import ProgressListener, TrainedModel
-from wmel.errors import BadInput
+from wmel.contract.trainer import ProgressListener, TrainedModel, UnwrittenModel
+from wmel.errors import BadInput, CannotWrite
 from wmel.parts import check_settings, setting
 from wmel.policies.direct import exploration, mixture_label, uses_model_policy
 from wmel.training.checkpoints import (
@@ -165,9 +165,12 @@ class FittedTrainer(ABC):
         data = resolved.gather(environment, listener.advance)
         listener.begin(f"fitting {self.kind}", resolved.epochs or 0, "epochs")
         models = resolved.learn_all(environment, data, listener.advance)
-        for epochs, trained in models.items():
-            home = folder if epochs is None else folder / CHECKPOINTS / f"{epochs:07d}"
-            write_checkpoint(home, trained.model.network.state_dict(), trained.card)
+        try:
+            for epochs, trained in models.items():
+                home = folder if epochs is None else folder / CHECKPOINTS / f"{epochs:07d}"
+                write_checkpoint(home, trained.model.network.state_dict(), trained.card)
+        except CannotWrite as error:
+            raise UnwrittenModel(str(error), models[None]) from error
         return models[None]
 
     def forecast(self, environment: Environment) -> float:

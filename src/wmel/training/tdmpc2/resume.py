@@ -14,8 +14,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from wmel.catalog import TRAINERS
-from wmel.contract.trainer import TrainedModel
-from wmel.errors import BadInput
+from wmel.contract.trainer import TrainedModel, UnwrittenModel
+from wmel.errors import BadInput, CannotWrite
 from wmel.machine import versions_in_use
 from wmel.models.tdmpc2.model import TDMPC2WithDecoder
 from wmel.models.tdmpc2.network import SIZES, TDMPC2
@@ -284,7 +284,10 @@ class TrainingState:
 
     def finish(self, trained: TrainedModel) -> None:
         """Writes the final checkpoint and removes the snapshot."""
-        write_checkpoint(self.folder, stored_weights(trained), trained.card)
+        try:
+            write_checkpoint(self.folder, stored_weights(trained), trained.card)
+        except CannotWrite as error:
+            raise UnwrittenModel(str(error), trained) from error
         remove_file(self.folder / SNAPSHOT_FILE)
 
 
