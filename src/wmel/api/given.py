@@ -1,6 +1,5 @@
 """From what a verb was given (names, {name, **settings}, objects) to the entries of a study."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -297,12 +296,6 @@ def seeds_of(given: Any) -> list[Any]:
     """One seed or several."""
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     return [int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed for seed in listed]
-
-
-def add_cwd_to_path() -> None:
-    """Let package.module:object be found in the current folder, as `python -m` would."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
 
 
 def _as_sequence(given: Any) -> Sequence[Any]:
