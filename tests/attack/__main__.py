@@ -77,7 +77,8 @@ def _run_worker(row: Row, scratch: Path, kind: str, seed: int, first: int, secon
     code = process.wait()
     if begun is not None:
         row.inputs, next_one = row.inputs + 1, begun + 1
-        row.add(f"the process ended with {code}", f"{kind}:{begun}", {"line": line})
+        words = (scratch.parent / "worker.log").read_text(errors="replace").strip().splitlines()[-1:]
+        row.add(f"the process ended with {code}: {''.join(words)[:500]}", f"{kind}:{begun}", {"line": line})
     elif code and next_one == first:
         raise SystemExit(f"a worker cannot start: see {scratch.parent / 'worker.log'}")
     return next_one
@@ -115,9 +116,8 @@ def scratch_folder() -> Iterator[Path]:
 def show(row: Row, seed: int) -> None:
     """Prints what was tried of a kind, and each failure once."""
     count = sum(map(len, row.failures.values()))
-    print(
-        f"{row.kind}: {row.inputs} inputs, {row.cut} interrupted, {row.kills} kills, {row.seconds:.0f} s, {count} failures"
-    )
+    tried = f"{row.inputs} inputs, {row.cut} interrupted, {row.kills} kills, {row.seconds:.0f} s"
+    print(f"{row.kind}: {tried}, {count} failures", flush=True)
     for cases in row.failures.values():
         one = min(cases, key=lambda case: len(case["line"]))
         print(f"  {len(cases)}x {one['fault']}\n      {one['line'][:300]!a}")

@@ -92,7 +92,7 @@ def safe_text(text: str) -> str:
     """A value that names no file outside of the scratch folder."""
     if text in READABLE:
         return text
-    return re.sub(r"(^|[=,:@\s'\"])(/|~)", r"\1", text.replace("..", "."))
+    return re.sub(r"(^|[=,:@\s'\"])[/~]+", r"\1", re.sub(r"\.\.+", ".", text))
 
 
 def signature(fault: str) -> str:

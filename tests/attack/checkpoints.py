@@ -7,13 +7,13 @@ from hashlib import sha256
 from random import Random
 
 from tests.attack.cases import Case
-from tests.attack.fixtures import INPUTS, Fixtures
+from tests.attack.fixtures import INPUTS, TINY, Fixtures
 from tests.attack.values import mangled_bytes, mangled_data
 
 NAME = "checkpoints"
 PROMISE = "an edited card or damaged weights are refused in one line; no code of a file runs"
 VERBS = (
-    "cpg --env maze_toy --model net --planner random-shooting --episodes 1 --horizon 2 --candidates 2 --plan-horizon 2 --quiet",
+    f"cpg --env maze_toy --model net {TINY} --quiet",
     "show net", "check net", "list net",
     "diagnose prediction-error --env maze_toy --model net --states 2 --steps 2 --quiet",
     "train mlp --env maze_toy --epochs 1 --quiet --output net",

@@ -5,7 +5,7 @@ from functools import cache
 from random import Random
 
 from tests.attack.cases import Case, safe_text
-from tests.attack.fixtures import INPUTS, Fixtures
+from tests.attack.fixtures import ESNR, INPUTS, TINY, Fixtures
 from tests.attack.values import TEXTS, mangled_text
 from wmel.api.options import Option
 from wmel.api.verbs import mark_of
@@ -14,7 +14,6 @@ from wmel.parts import import_object
 
 NAME = "command lines"
 PROMISE = "a wrong word is one line and exit 2; nothing else happens"
-TINY = "--episodes 1 --horizon 2 --candidates 2 --plan-horizon 2"
 BASES = (
     f"run --env maze_toy --policy random-shooting {TINY}",
     "run --env maze_toy --policy random --episodes 2 --horizon 3",
@@ -26,7 +25,7 @@ BASES = (
     f"cpg --env maze_toy --model tests.experiments.still:dynamics {TINY}",
     f"cpg --env maze_toy --model net {TINY} --output out",
     "diagnose prediction-error --env maze_toy --model net --states 2 --steps 2",
-    "esnr --env maze_toy --model net --methods zog --states 2 --samples 4 --plan-horizon 2",
+    ESNR,
     "esnr toy --speeds 5 --seeds 2",
     "esnr over-training net --env maze_toy --output out",
     "train mlp --env maze_toy --epochs 1 --output out",

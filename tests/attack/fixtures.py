@@ -22,16 +22,17 @@ candidates = 4
 plan_horizon = 3
 """
 TINY = "--episodes 2 --horizon 3 --candidates 2 --plan-horizon 2"
+ESNR = "esnr --env maze_toy --model net --methods zog --states 2 --samples 4 --plan-horizon 2"
 MADE = (  # what is made once; every line writes what its last word names
     ("store", "study study.toml --quiet --output store"),
     ("run.json", f"run --env maze_toy --policy random-shooting {TINY} --quiet --output run.json"),
     ("runs", f"run --env maze_toy --policy random-shooting {TINY} --quiet --output runs"),
-    ("sweep.json", f"sweep --env maze_toy --plan-horizons 1,2 {TINY[: -len(' --plan-horizon 2')]} --quiet --output sweep.json"),
+    ("sweep.json", "sweep --env maze_toy --plan-horizons 1,2 --episodes 1 --horizon 2 --quiet --output sweep.json"),
     ("gap", f"cpg --env maze_toy --model tests.experiments.still:dynamics {TINY} --quiet --output gap"),
     ("report", "report store --output report"),
     ("compare.json", "compare run.json run.json --output compare.json"),
     ("net", "train mlp --env maze_toy --epochs 1 --quiet --output net"),
-    ("esnr", "esnr --env maze_toy --model net --methods zog --states 2 --samples 4 --plan-horizon 2 --quiet --output esnr"),
+    ("esnr", f"{ESNR} --quiet --output esnr"),
     ("errors", "diagnose prediction-error --env maze_toy --model net --states 2 --steps 2 --quiet --output errors"),
     ("toy", "esnr toy --speeds 5 --seeds 2 --quiet --output toy"),
 )  # fmt: skip

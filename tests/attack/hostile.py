@@ -1,5 +1,6 @@
 """Hostile parts: models, environments, planners and metrics that break in every way of a list, and hostile names."""
 
+from pathlib import Path
 from random import Random
 
 from tests.attack.cases import Case, Outcome
@@ -63,34 +64,49 @@ class Raising:
 class Deep:
     def deep(self): return self.deep()
 """
-PLACES = {  # kind of part and its method -> its code; {deed} is what it does
-    "model": "class Part(Deep):\n    def __call__(self, state, action):\n        value = state\n        {deed}\n",
-    "model built": "class Part(Deep):\n    def __init__(self):\n        value = 0\n        {deed}\n    def __call__(self, s, a): return s\n",
-    "model step": "class Part(Deep):\n    spec = wmel.WorldModelSpec('mine', action_input='index')\n    def encode(self, p, q): return p.observation\n"
-    "    def step(self, latents, actions):\n        value = latents\n        {deed}\n    def decode(self, latents): return latents\n",
-    "model encode": "class Part(Deep):\n    spec = wmel.WorldModelSpec('mine', action_input='index')\n    def step(self, l, a): return l\n"
-    "    def encode(self, percept, q):\n        value = percept.observation\n        {deed}\n    def decode(self, latents): return latents\n",
-    "model decode": "class Part(Deep):\n    spec = wmel.WorldModelSpec('mine', action_input='index')\n    def step(self, l, a): return l\n"
-    "    def encode(self, p, q): return p.observation\n    def decode(self, latents):\n        value = latents\n        {deed}\n",
+BATCHED = """
+class Part(Deep):
+    spec = wmel.WorldModelSpec("mine", action_input="index")
+    def encode(self, percept, previous): return percept.observation
+    def step(self, latents, actions): return latents
+    def decode(self, latents): return latents
+"""
+WORLD = """
+class Part(Deep):
+    def __getattr__(self, name): return getattr(MAZE, name)
+"""
+PLANNER = """
+class Part(Deep):
+    plan_horizon, evaluations, warm_start = 3, 3, None
+    def plan(self, problem, previous):
+        plan = RandomShooting(3, 3).plan(problem, None)
+"""
+FUNCTION = """
+class Own_(Deep): pass
+self = Own_()
+"""
+PLACES = {  # kind of part and its method -> its code, which ends with what it does
+    "model": "class Part(Deep):\n    def __call__(self, state, value):\n        ",
+    "model built": BATCHED + "    def __init__(self):\n        value = 0\n        ",
+    "model step": BATCHED + "    def step(self, value, actions):\n        ",
+    "model encode": BATCHED + "    def encode(self, percept, q):\n        value = percept.observation\n        ",
+    "model decode": BATCHED + "    def decode(self, value):\n        ",
     **{
-        f"environment {method}": f"class Part(Deep):\n    def __getattr__(self, name): return getattr(MAZE, name)\n"
-        f"    def {method}(self, *given):\n        value = MAZE.{method}(*given)\n        {{deed}}\n"
+        f"environment {method}": WORLD
+        + f"    def {method}(self, *given):\n        value = MAZE.{method}(*given)\n        "
         for method in ("reset", "step", "observe", "goals")
     },
-    "environment quantities": "class Part(Deep):\n    def __getattr__(self, name): return getattr(MAZE, name)\n"
-    "    def quantities(self, *given):\n        found = MAZE.quantities(*given)\n        return {{name: self.one(value) for name, value in found.items()}}\n"
-    "    def one(self, value):\n        {deed}\n",
-    "environment spec": "class Part(Deep):\n    def __getattr__(self, name): return getattr(MAZE, name)\n    @property\n"
-    "    def spec(self):\n        value = 1.0\n        {deed}\n",
-    "planner": "class Part(Deep):\n    plan_horizon, evaluations, warm_start = 3, 3, None\n"
-    "    def plan(self, problem, previous):\n        value = RandomShooting(3, 3).plan(problem, None)\n        {deed}\n",
-    "planner actions": "class Part(Deep):\n    plan_horizon, evaluations, warm_start = 3, 3, None\n    def plan(self, problem, previous):\n"
-    "        plan = RandomShooting(3, 3).plan(problem, None)\n        import dataclasses\n"
-    "        return dataclasses.replace(plan, actions=self.one(plan.actions))\n    def one(self, value):\n        {deed}\n",
-    "metric": "class Deep2(Deep): pass\nself = Deep2()\ndef Part(table):\n    value = table['steps']\n    {deed}\n",
-    "executor": "class Part(Deep):\n    workers = 1\n    def __call__(self, work, jobs):\n        value = 1\n        {deed}\n",
-    "module": "class Deep2(Deep): pass\nself = Deep2()\ndef work(value):\n    {deed}\nwork(1)\n",
+    "environment quantities": WORLD + "    def quantities(self, *given):\n        found = MAZE.quantities(*given)\n"
+    "        return {name: self.one(value) for name, value in found.items()}\n    def one(self, value):\n        ",
+    "environment spec": WORLD + "    @property\n    def spec(self):\n        value = 1.0\n        ",
+    "planner": PLANNER + "        value = plan\n        ",
+    "planner actions": PLANNER + "        return dataclasses.replace(plan, actions=self.one(plan.actions))\n"
+    "    def one(self, value):\n        ",
+    "metric": FUNCTION + "def Part(table):\n        value = table['steps']\n        ",
+    "executor": "class Part(Deep):\n    workers = 1\n    def __call__(self, value, jobs):\n        ",
+    "module": FUNCTION + "def work(value):\n        ",
 }  # fmt: skip
+AFTER = {"module": "\nwork(1)\n"}
 RUN = (
     "run --env maze_toy --policy random-shooting --episodes 2 --horizon 3 --candidates 2 --plan-horizon 2 --output out"
 )
@@ -127,30 +143,22 @@ CORPUS = tuple(
 
 def case(number: int, rng: Random, fixtures: Fixtures) -> Case:
     """Every deed at every place first; then, deeds that come late, other lines and hostile names."""
-    if number < len(CORPUS):
-        place, deed, line = CORPUS[number]
-        body = DEEDS[deed]
-    else:
-        place, deed = rng.choice(list(PLACES)), rng.choice(list(DEEDS))
-        line = rng.choice(LINES[place.split()[0]])
-        body = DEEDS[deed]
-        if rng.random() < 0.5 and place not in ("module", "executor", "metric"):
-            body = f"Part.calls = getattr(Part, 'calls', 0) + 1\n        if Part.calls <= {rng.randint(1, 60)}: return value\n        {body}"
+    is_listed = number < len(CORPUS)
+    place, deed = CORPUS[number][:2] if is_listed else (rng.choice(list(PLACES)), rng.choice(list(DEEDS)))
+    line = CORPUS[number][2] if is_listed else rng.choice(LINES[place.split()[0]])
+    steps = [DEEDS[deed]]
+    if not is_listed and place.startswith(("model", "environment", "planner")):
+        if rng.random() < 0.5:
+            late = f"if Part.calls <= {rng.randint(1, 60)}: return value"
+            steps = ["Part.calls = getattr(Part, 'calls', 0) + 1", late, *steps]
         if rng.random() < 0.3:
-            body = f"type(self).name = {rng.choice(NAMES)!a}\n        {body}" if "\n    def" in PLACES[place] else body
-    indent = "\n        " if "class Part" in PLACES[place] else "\n    "
-    code = HEAD + PLACES[place].format(deed=body.replace("; ", indent).replace("\n        ", indent))
-    must_fail = (
-        deed in FATAL
-        and number < len(CORPUS)
-        and (place, deed) != ("model built", "Nothing")
-        and place != "metric"
-        and line.split()[0] in ("run", "cpg")
+            steps = [f"type(self).name = {rng.choice(NAMES)!a}", *steps]
+    code = HEAD + PLACES[place] + "; ".join(steps).replace("; ", "\n        ") + AFTER.get(place, "\n")
+    is_fatal = (
+        is_listed and deed in FATAL and place not in ("metric", "model built") and line.split()[0] in ("run", "cpg")
     )
 
-    def check(folder: object, outcome: Outcome) -> str | None:
-        return f"exit 0, although {place} {deed}" if must_fail and outcome.code == 0 else None
+    def check(folder: Path, outcome: Outcome) -> str | None:
+        return f"exit 0, although {place} {deed}" if is_fatal and outcome.code == 0 else None
 
-    return Case(
-        tuple(line.split()), {**INPUTS, "h.py": code.encode("utf-8", "surrogatepass")}, {}, check, f"{place}: {deed}"
-    )
+    return Case(tuple(line.split()), {**INPUTS, "h.py": code.encode()}, {}, check, f"{place}: {deed}")

@@ -39,10 +39,11 @@ SMALL = "--episodes 40 --horizon 20 --candidates 30 --plan-horizon 10 --quiet"
 LINES = {
     "study": "study study.toml --quiet --output out",
     "study with processes": "study study.toml --quiet --executor processes --workers 2 --output out",
-    "train tdmpc2": "train tdmpc2 --env points:still --updates 30 --checkpoints 3 --envs 50 --batch 4 --decoder-steps 10 "
-    "--updates-per-step 1 --quiet --output out",
+    "train tdmpc2": "train tdmpc2 --env points:still --updates 30 --checkpoints 3 --envs 50 --batch 4 "
+    "--decoder-steps 10 --updates-per-step 1 --quiet --output out",
     "train mlp": "train mlp --env maze_toy --epochs 20 --quiet --output out",
-    "sweep": "sweep --env maze_toy --plan-horizons 5,10 --sweep planner.candidates=20,40 --episodes 60 --quiet --output out",
+    "sweep": "sweep --env maze_toy --plan-horizons 5,10 --sweep planner.candidates=20,40 --episodes 60 --quiet "
+    "--output out",
     "cpg": f"cpg --env maze_toy --model {STILL} --output out {SMALL}",
     "run": "run --env maze_toy --policy cem --episodes 300 --quiet --output out.json",
     "esnr": f"esnr --env dmc:cartpole-swingup --model {ROOT}/models/cartpole-td1-seed0 --model "

@@ -16,23 +16,23 @@ PACKAGES = ("numpy", "polars", "pydantic", "typer", "torch", "mujoco")
 INTRODUCTION = """# Reliability
 Nothing is lost and nothing is faked. What you may rely on:
 
-- **Rows survive.** Whatever stops a verb that stores its work (Ctrl-C, a signal, a dead worker, a full disk), the same
-  command goes on and ends with the rows of a run that nothing stopped.
-- **Exit codes.** 0: all that was asked for is done. 1: something failed in the run, and is named. 2: the input is refused
-  before anything runs. 130: Ctrl-C. There are no others, but for a process that a signal ends.
-- **One line.** Wrong input is refused in one line: what is wrong, its value, what to do. There are no tracebacks and no
-  control characters; messages are short whatever a part says.
+- **Rows survive.** Whatever stops a verb that stores its work (Ctrl-C, a signal, a dead worker, a full disk), the
+  same command goes on and ends with the rows of a run that nothing stopped.
+- **Exit codes.** 0: all that was asked for is done. 1: something failed in the run, and is named. 2: the input is
+  refused before anything runs. 130: Ctrl-C. There are no others, but for a process that a signal ends.
+- **One line.** Wrong input is refused in one line: what is wrong, its value, what to do. There are no tracebacks and
+  no control characters; messages are short whatever a part says.
 - **A part that breaks costs itself.** A model, environment, planner or metric of yours that raises, exits or returns
   nonsense costs its row or its line, which names it. Its run does not end with 0.
-- **Damage is seen.** A stored file that was changed, cut or swapped is named or computed again, never read as if it were
-  whole.
-- **Nothing in the folder runs by itself.** Only `package.module:object` that you name is imported from there, last; no
-  pickle is loaded, and git starts no program of the folder.
+- **Damage is seen.** A stored file that was changed, cut or swapped is named or computed again, never read as if it
+  were whole.
+- **Nothing in the folder runs by itself.** Only `package.module:object` that you name is imported from there, last;
+  no pickle is loaded, and git starts no program of the folder.
 
-`make attack` tries to break these promises. It generates inputs from a seed, runs them in a scratch folder, and fails if it
-finds a traceback, another exit code, a changed or lost row, a long message or raw control character, an exit 0 with work
-missing, or a process that is left over. `ATTACK_SECONDS` is the time of each kind, `ATTACK_SEED` repeats a run, and
-`ATTACK_CASE` one of its cases. A smaller part runs with the slow tests.
+`make attack` tries to break these promises. It generates inputs from a seed, runs them in a scratch folder, and fails
+if it finds a traceback, another exit code, a changed or lost row, a long message or raw control character, an exit 0
+with work missing, or a process that is left over. `ATTACK_SECONDS` is the time of each kind, `ATTACK_SEED` repeats a
+run, and `ATTACK_CASE` one of its cases. A smaller part runs with the slow tests.
 """
 
 

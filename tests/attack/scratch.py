@@ -9,7 +9,8 @@ from pathlib import Path
 MEMORY = 10 * 2**30
 LARGEST_FILE = 200 * 2**20
 SPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--net")
-READ_ONLY = """mount -t tmpfs attack /dev/shm; mount --bind "$1" "$1" && cd "$1" && cut -d' ' -f2 /proc/self/mounts | while read -r place; do
+READ_ONLY = """mount -t tmpfs attack /dev/shm; mount --bind "$1" "$1" && cd "$1" || exit 9
+cut -d' ' -f2 /proc/self/mounts | while read -r place; do
   case "$place" in "$1"|/proc*|/sys*|/dev/shm) ;; *) mount -o remount,ro,bind "$place" 2>/dev/null ;; esac
 done
 export ATTACK_CONFINED=1; shift; exec "$@"

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 TEXTS = (
-    "", " ", "0", "-0", "1", "2", "3", "-1", "1.5", "nan", "inf", "-inf", "1e3", "1e-400", "1e400", "0x10", "1_000", "٣",
-    "+2", " 2 ", "2,", ",2", "2,2", "1,2,3", "1;2", "100000000000000000000", "-100000000000000000000", "true", "None",
+    "", " ", "0", "-0", "1", "2", "3", "-1", "1.5", "nan", "inf", "-inf", "1e3", "1e-400", "1e400", "0x10", "1_000",
+    "٣", "+2", " 2 ", "2,", ",2", "2,2", "1,2,3", "1;2", "100000000000000000000", "-100000000000000000000", "true",
+    "None",
     "null", "[]", "{}", "[1,2]", "'", '"', "=", "a=b", "planner.", ".elites", "planner.elites", "planner.elites=",
     "planner.elites=2", "planner.elites=two", "model.x=1", "environment.init=task", "x" * 300, "é", "日本", "\u202e",
     "\x1b[31mred\x1b[0m", "\x00", "a\nb", "\t", "\udcff", "**bold**", "[a](b)", "<b>", "|", "`", "$HOME", "%s", "{0}",
@@ -15,9 +16,10 @@ TEXTS = (
     "random-shooting", "tabular-world-model", "drop-next-2", "drop-next-x", "composite:drop-next-2+env-default",
     "composite:", "env-default", "goal-distance", "success", "success@2", "success@", "success@x", "reward>=0.6",
     "distance<=0@at_end", "reward>=", "reward>=nan", ">=1", "reward>=0.6@sustained:0", "horizon", "changed", "paper",
-    "latent", "json", "serial", "a:b", ":", "a:", ":b", "a:b:c", "os:getcwd", "builtins:dict", "builtins:int", "math:pi",
-    "json:loads", "collections:OrderedDict", "tests.experiments.still:dynamics", "tests.experiments.truth:model",
-    "numpy:array", "this_is.not:here", "store", "run.json", "net", "net/card.json", "nothing.json", "store/study.json",
+    "latent", "json", "serial", "a:b", ":", "a:", ":b", "a:b:c", "os:getcwd", "builtins:dict", "builtins:int",
+    "math:pi", "json:loads", "collections:OrderedDict", "tests.experiments.still:dynamics",
+    "tests.experiments.truth:model", "numpy:array",
+    "this_is.not:here", "store", "run.json", "net", "net/card.json", "nothing.json", "store/study.json",
     "out", "out.json", "out.npz", "out.md", "/dev/null", "/dev/full", "/dev/zero", "loop", "deep.json", "binary",
     "layout", "#S.G#", "####\n#SG#\n####",
 )  # fmt: skip
