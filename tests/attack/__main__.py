@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.attack.kinds import KINDS
+from tests.attack.kinds import KINDS, KNOWN
 from tests.attack.page import Row, write_page
 from tests.attack.scratch import confined, environment
 
@@ -22,7 +22,7 @@ SILENCE = 400  # seconds without a word after which a worker hangs
 
 def attack(scratch: Path, kind: str, seed: int, seconds: float, first: int = 0, most: int = 10**9) -> Row:
     """Runs cases of a kind in workers; one that ends or hangs costs its case, which is a failure."""
-    row, begin, number, last = Row(kind, KINDS[kind].PROMISE), time.monotonic(), first, first + most
+    row, begin, number, last = Row(kind, KNOWN[kind].PROMISE), time.monotonic(), first, first + most
     while number < last and time.monotonic() < begin + seconds:
         left = max(1, int(begin + seconds - time.monotonic()))
         number = _run_worker(row, scratch, kind, seed, number, left, last - number)

@@ -5,27 +5,22 @@ from random import Random
 
 import pytest
 
+from tests.attack import mixed
 from tests.attack.__main__ import attack, scratch_folder
 from tests.attack.cases import Case, Outcome, faults_of, safe_text
-from tests.attack.kinds import IN_PROCESS
 from tests.attack.page import Row, page
 from tests.attack.values import mangled_data
 
 SEED = 1
-SECONDS = 2.0  # of each kind; a fixed number of its first inputs
-
-
-@pytest.fixture(scope="module")
-def scratch():
-    with scratch_folder() as folder:
-        yield folder
+SECONDS, INPUTS = 10.0, 200  # whichever ends first
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", IN_PROCESS)
-def test_no_input_of_a_small_part_fails(kind, scratch):
-    row = attack(scratch, kind, SEED, SECONDS)
-    assert row.inputs and row.failures == {}
+def test_no_input_of_a_small_part_fails():
+    with scratch_folder() as scratch:
+        row = attack(scratch, mixed.NAME, SEED, SECONDS, most=INPUTS)
+    found = {fault: cases[0]["line"] for fault, cases in row.failures.items()}
+    assert row.inputs and found == {}
 
 
 @pytest.mark.parametrize(

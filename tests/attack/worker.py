@@ -13,7 +13,7 @@ from typing import Any
 from tests.attack.cases import faults_of
 from tests.attack.fixtures import make_fixtures
 from tests.attack.here import run_here
-from tests.attack.kinds import KINDS, TO_PROCESSES
+from tests.attack.kinds import KNOWN, TO_PROCESSES
 from tests.attack.scratch import limit_resources
 
 
@@ -30,7 +30,7 @@ def main() -> None:
 
         fixtures, problems = (None, []) if kind in TO_PROCESSES else make_fixtures(scratch / "fixtures")
         tell(made=problems)
-        module, end = KINDS[kind], time.monotonic() + seconds
+        module, end = KNOWN[kind], time.monotonic() + seconds
         for number in range(first, first + most):
             if time.monotonic() > end:
                 break
