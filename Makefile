@@ -9,7 +9,7 @@ UV_VERSION := 0.13.8
 RUNS := runs/demo
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow test-full browser check bench calibration reproduction schema glossary constraints wheels clean
+.PHONY: demo test test-slow test-full browser check bench calibration reproduction schema glossary constraints wheels clean attack
 
 demo: .venv/demo.stamp  ## a horizon sweep, then two models of cartpole judged: an answer, and a page to open
 	@$(BIN)/wmel sweep --env maze_toy --output $(RUNS)/maze.json
@@ -36,6 +36,9 @@ check: .venv/all.stamp  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+
+attack: .venv/all.stamp  ## mangled inputs, damaged files, hostile parts, kills and full disks; writes docs/reliability.md. ATTACK_SECONDS, ATTACK_SEED, ATTACK_CASE
+	ATTACK_SECONDS="$(ATTACK_SECONDS)" ATTACK_SEED="$(ATTACK_SEED)" ATTACK_CASE="$(ATTACK_CASE)" ATTACK_KINDS="$(ATTACK_KINDS)" $(BIN)/python -m tests.attack
 
 bench: .venv/all.stamp  ## ratios side by side; fails if one misses its bound
 	@failed=0; for file in startup files_walked planner_overhead intervals adapters maze_sweep physics_oracle learned_model tdmpc2_planning esnr head_to_head study_speed memory; do \

@@ -3,6 +3,11 @@
 The public names are imported when they are first used, so that `import wmel` is fast.
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:  # the current folder would come before every package
+    sys.path.extend([folder for folder in [sys.path.pop(0)] if __file__ == f"{folder}/wmel/__init__.py"])
+
 import importlib
 from typing import Any
 

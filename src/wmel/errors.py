@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
 LONGEST_VALUE = 80  # characters of a value in a message
+MOST_NAMES = 50  # listed in a message
 LIBRARY_PATHS = (  # of wmel, Python and installed packages
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -159,11 +160,12 @@ def describe_error(error: BaseException) -> str:
 
 
 def suggest_name(name: object, known: Iterable[str], list_words: str = "known:") -> str:
-    """The end of a message about an unknown name: the closest known name, then all of them."""
+    """The end of a message about an unknown name: the closest known name, then all of them, or the first of many."""
     word, names = str(name), list(known)
     close = difflib.get_close_matches(word, names, n=1) or [one for one in names if one.startswith(word)]
     suggestion = f" did you mean '{close[0]}'?" if close and word else ""
-    return f"{suggestion} {list_words} {', '.join(names)}" if names else f" {list_words} none"
+    shown = names if len(names) <= MOST_NAMES else [*names[:MOST_NAMES], f"and {len(names) - MOST_NAMES} more"]
+    return f"{suggestion} {list_words} {', '.join(shown)}" if names else f" {list_words} none"
 
 
 def with_article(noun: str) -> str:

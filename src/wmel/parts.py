@@ -4,8 +4,10 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
@@ -268,10 +270,13 @@ class Registry:
 
 
 def import_object(target: str) -> Any:
-    """Imports `package.module:object`. Raises BadInput, whatever error the module raises."""
+    """Imports `package.module:object`. Raises BadInput, whatever error the module raises.
+
+    A package that is not found elsewhere is looked for in the current folder, which becomes the last of the path.
+    """
     module, _, attribute = target.partition(":")
     try:
-        home = importlib.import_module(module)
+        home = _import_module(module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -282,6 +287,17 @@ def import_object(target: str) -> Any:
         return functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+
+
+def _import_module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        folder = str(Path.cwd())
+        if error.name != name.partition(".")[0] or folder in sys.path:
+            raise
+    sys.path.append(folder)
+    return importlib.import_module(name)
 
 
 def name_and_settings(part: Any, kind: str) -> tuple[str, dict[str, Any]]:

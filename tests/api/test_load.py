@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import polars as pl
@@ -400,3 +402,32 @@ def test_a_run_that_ends_within_a_stored_block_has_no_coverage(tmp_path):
     small = {"candidates": 2, "iterations": 1, "horizon": 2, "plan_horizon": 1, "quiet": True}
     assert wmel.run(WORLD, "cem", output=tmp_path, episodes=4, **small).run.coverage.states == 8
     assert wmel.run(WORLD, "cem", output=tmp_path, episodes=3, **small).run.coverage is None
+
+
+DAMAGES = [  # what random mutations of the files found: file, place and value
+    ("esnr_toy/toy.json", ("panels", 0, "estimators", 0, "heights", 0), []),
+    ("esnr/esnr.json", ("readings", 0, "settings", "samples"), "many"),
+    ("report/results.json", ("comparisons", 0, "setting", "planner", "name"), 3),
+    ("report/results.json", ("comparisons", 0, "scorecards", "mine", "estimates"), {}),
+    ("diagnose/results.json", ("readings", 0, "diagnostic"), {}),
+    ("diagnose/results.json", ("readings", 0, "environment", "name"), [1]),
+    ("study/study.json", ("cells", -1, "arm", "planner", "name"), {}),
+    ("study/study.json", ("cells", -1, "task", "environment"), "maze"),
+    ("diagnose/study.json", ("diagnostics", 0, "environment"), "maze"),
+    ("train/card.json", ("errors",), 0.5),
+    ("train/card.json", ("model",), {}),
+    ("train/card.json", ("curve",), [{"epochs": 1}]),
+]
+
+
+@pytest.mark.parametrize(("file", "place", "value"), DAMAGES)
+def test_what_a_damaged_file_holds_is_refused_by_name(file, place, value, made, folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder / Path(file).parent, copy)
+    path = copy / Path(file).name
+    content = json.loads(path.read_text())
+    *outer, last = place
+    reduce(getitem, outer, content)[last] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadInput, match="copy"):
+        wmel.load(copy if path.name in ("study.json", "card.json") else path)

@@ -1,4 +1,6 @@
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +80,8 @@ def test_the_published_schema_is_the_one_in_force():
 def edited(record, path, **changes):
     content = json.loads(record.model_dump_json(by_alias=True))
     for key, value in changes.items():
-        content[key] = value
+        *outer, last = key.split(".")
+        reduce(getitem, outer, content)[last] = value
     path.write_text(json.dumps(content))
     return path
 
@@ -97,6 +100,10 @@ def test_another_schema_version_is_refused_by_name(record, tmp_path):
         ({"results": []}, "results: List should have at least 1"),
         ({"results": 5}, "results"),
         ({"metadata": {}}, "metadata"),
+        ({"scorecard.estimates": {}}, "scorecard: .*average_"),
+        ({"metadata.planner": {"name": 3}}, "metadata.planner"),
+        ({"metadata.parts": {"policy": {"name": None}}}, "metadata.parts"),
+        ({"metadata.parts": {"perturbation": {"name": "composite", "parts": [{}]}}}, "metadata.parts"),
     ],
 )
 def test_what_is_no_record_is_refused_with_the_place(record, tmp_path, changes, words):

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from wmel import catalog
 from wmel.api import options as o
-from wmel.api.study_entries import add_cwd_to_path
 from wmel.api.verbs import mark_of, verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name
@@ -146,7 +145,6 @@ def _registry_of(name: str) -> Registry:
     """The kind that package.module:object is of, by its methods or those of what it builds."""
     from wmel.testing.kits import build_default
 
-    add_cwd_to_path()
     part = import_object(name)
     kind = kind_of(part) if isinstance(part, type) else None
     if kind is None:

@@ -1,6 +1,5 @@
 """Makes the entries of a study from the arguments of a verb: names, {name, **settings} or objects."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -299,12 +298,6 @@ def seeds_of(seeds: Any) -> list[Any]:
     """One seed or several."""
     listed = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
     return [int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed for seed in listed]
-
-
-def add_cwd_to_path() -> None:
-    """Let package.module:object be found in the current folder, as `python -m` would."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
 
 
 def _as_sequence(value: Any) -> Sequence[Any]:

@@ -99,12 +99,10 @@ def app_for(typed: list[str]) -> typer.Typer:
 
 
 def _command(target: str, typed: list[str]) -> Callable[..., Any]:
-    from wmel.api.study_entries import add_cwd_to_path
     from wmel.cli.generate import command_of
     from wmel.parts import import_object
 
     verb = import_object(target)
-    add_cwd_to_path()
     return command_of(verb, show_result, _own_settings(verb, typed))
 
 

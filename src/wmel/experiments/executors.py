@@ -29,6 +29,7 @@ MAX_ATTEMPTS = 2  # at a job whose worker dies
 PR_SET_PDEATHSIG = 1  # of prctl: the signal that a process gets when its parent dies
 RETRIED = object()  # in place of an outcome, which may be None
 WORKER_THREADS: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}  # a new Python would import files of the current folder in place of its own
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,8 @@ class _Worker:
     def _start(self) -> None:
         """Starts the process without waiting for it."""
         initializer = {"initializer": _initialize_worker, "initargs": (os.getpid(), sys.path)}
-        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), **initializer)
         with _worker_environment():
+            self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), **initializer)
             self.started = self.pool.submit(os.getpid)
         writer = self.pool._result_queue._writer  # pyright: ignore[reportAttributeAccessIssue]
         writer.close()  # the process has its own end; otherwise a result that it sent half would be waited for
@@ -189,8 +190,9 @@ class _Worker:
 @contextmanager
 def _worker_environment() -> Iterator[None]:
     """Sets the environment variables that a new process inherits, and restores them."""
-    before = {name: os.environ.get(name) for name in WORKER_THREADS}
-    os.environ.update(WORKER_THREADS)
+    own = WORKER_THREADS | SAFE_PATH
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update(own)
     try:
         yield
     finally:
@@ -201,6 +203,8 @@ def _worker_environment() -> Iterator[None]:
 def _initialize_worker(parent: int, path: list[str]) -> None:
     """Makes a worker ignore Ctrl-C, which its parent handles, and end when its parent does."""
     sys.path[:] = path
+    for name in SAFE_PATH:
+        os.environ.pop(name, None)  # of this process alone, not of those that a part starts
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # also if it is stopped, or in a long call of C

@@ -18,7 +18,14 @@ from wmel.experiments.build import ModelPaths
 from wmel.experiments.expand import Study, trainings_of
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, join_reasons
-from wmel.experiments.store_schema import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
+from wmel.experiments.store_schema import (
+    FORMAT,
+    StoredFile,
+    StoredManifest,
+    cell_from_stored,
+    diagnostic_from_stored,
+    parse_stored,
+)
 from wmel.files import replace_atomically, stamp_of
 from wmel.schema import Coverage, Run
 
@@ -97,14 +104,14 @@ class FolderStore:
 
     def manifest(self) -> Manifest:
         """The manifest that `write_manifest` wrote."""
-        stored = self._read_manifest()
+        stored, path = self._read_manifest(), self.folder / MANIFEST
         return Manifest(
             stored.name,
             stored.about,
             stored.anytime,
             stored.file,
-            [cell_from_stored(one) for one in stored.cells],
-            [Diagnostic.from_data(one) for one in stored.diagnostics],
+            [cell_from_stored(one, path) for one in stored.cells],
+            [diagnostic_from_stored(one, path) for one in stored.diagnostics],
             stored.block,
             tuple(stored.metrics),
             stored.verb,
@@ -240,7 +247,7 @@ class FolderStore:
         from wmel.experiments.tables import check_stored_rows, common_error  # polars is needed only here
 
         stored = parse_stored(StoredFile, _read(path), path)
-        written = cell_from_stored(stored.cell)
+        written = cell_from_stored(stored.cell, path)
         if self._file(cell, stored.first, stored.count, "json") != path or written.key != cell.key:
             raise BadRecord(f"{path} is damaged: it belongs to another cell or to other episodes")
         if sha256(_read(rows)).hexdigest() != stored.sha256:

@@ -1,18 +1,20 @@
 """Reading a store: its cells with their runs, its rows as tables, and the steps of its episodes."""
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from wmel.closed_loop.run import EPISODES_PER_SEED
 from wmel.closed_loop.trajectories import write_trajectories
 from wmel.contract.cell import Cell, CellResult, Diagnostic, label_columns
-from wmel.errors import BadInput, BadRecord
+from wmel.errors import BadInput, BadRecord, describe_error
 from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
@@ -168,7 +170,7 @@ def read_steps(store: Store, cells: Sequence[Cell]) -> dict[str, np.ndarray]:
     for cell in cells:
         for block in store.blocks(cell)[0]:
             steps = block.trajectories
-            parts.append(dict(np.load(steps)) if isinstance(steps, Path) else dict(steps or {}))
+            parts.append(_read_arrays(steps) if isinstance(steps, Path) else dict(steps or {}))
     longest = max(part["actions"].shape[1] for part in parts)
 
     def pad(array: np.ndarray) -> np.ndarray:
@@ -180,6 +182,18 @@ def read_steps(store: Store, cells: Sequence[Cell]) -> dict[str, np.ndarray]:
         name: np.concatenate([part[name] if part[name].ndim == 1 else pad(part[name]) for part in parts])
         for name in names
     }
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file of stored steps. Raises BadRecord for a damaged file; pickles are never loaded."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: np.asarray(stored[name]) for name in stored.files}
+        if arrays["actions"].ndim != 3 or any(len(one) != len(arrays["actions"]) for one in arrays.values()):
+            raise ValueError("its arrays do not belong together")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:
+        raise BadRecord(f"{path} is damaged: {describe_error(error)}: remove it and run again") from error
+    return arrays
 
 
 def _steps_files(path: Path, cells: Sequence[Cell]) -> dict[Path, list[Cell]]:

@@ -20,6 +20,13 @@ from wmel.schema import Run
 ROOT = Path(wmel.__file__).parent
 LOOP = ("arrays", "schema", "randomness", "contract", "closed_loop", "models", "policies")
 SECONDS_FOR_GIT = 5
+SAFE_GIT = {
+    "GIT_OPTIONAL_LOCKS": "0",  # the index is not written, which would call a hook
+    "GIT_ALLOW_PROTOCOL": "",  # nothing that a partial clone lacks is fetched
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+FILTER_OFF = {"clean": "", "process": "", "required": "false"}
 COMPARED = {  # fields that are compared when a study is resumed, and their names in messages
     "versions": "versions",
     "code": "code",
@@ -152,12 +159,35 @@ def _cpu() -> tuple[str, list[str]]:
 def _git() -> dict[str, Any] | None:
     """The commit of the current folder and whether files differ from it; None outside of a repository."""
 
-    def run_git(*words: str) -> str:
-        return subprocess.check_output(
-            ["git", *words], text=True, stderr=subprocess.DEVNULL, timeout=SECONDS_FOR_GIT
-        ).strip()
-
     try:
-        return {"commit": run_git("rev-parse", "HEAD"), "dirty": bool(run_git("status", "--porcelain"))}
-    except (OSError, subprocess.SubprocessError):
+        commit = _run_git("rev-parse", "--verify", "HEAD")
+        filters = _filters_of_git()
+        return {
+            "commit": commit,
+            "dirty": bool(_run_git("status", "--porcelain", "--ignore-submodules=all", **filters)),
+        }
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
+
+
+def _run_git(*words: str, **settings: str) -> str:
+    """What git prints, without any program that the configuration of the folder names; it writes nothing."""
+    variables = {**os.environ, **SAFE_GIT, **settings}
+    command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", *words]
+    return subprocess.check_output(
+        command, text=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SECONDS_FOR_GIT, env=variables
+    ).strip()
+
+
+def _filters_of_git() -> dict[str, str]:
+    """Environment variables that turn off each filter, a program that `git status` would run on changed files."""
+    stored = _run_git("config", "--includes", "--null", "--name-only", "--list").split("\0")
+    names = sorted({name.rpartition(".")[0] for name in stored if name.startswith("filter.")})
+    first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+    keys = {f"{name}.{key}": value for name in names for key, value in FILTER_OFF.items()}
+    numbered = {
+        f"GIT_CONFIG_{what}_{place}": text
+        for place, pair in enumerate(keys.items(), first)
+        for what, text in zip(("KEY", "VALUE"), pair, strict=True)
+    }
+    return {**numbered, "GIT_CONFIG_COUNT": str(first + len(keys))}

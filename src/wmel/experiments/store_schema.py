@@ -2,18 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from wmel import catalog
-from wmel.contract.cell import FLOOR, Arm, Cell, Task, training_of
+from wmel.contract.cell import FLOOR, Arm, Cell, Diagnostic, Task, training_of
 from wmel.contract.criterion import Stop
-from wmel.errors import BadRecord, WmelError
+from wmel.errors import BadRecord, WmelError, describe_error
 
 FORMAT = 2
 Kind = TypeVar("Kind", bound=BaseModel)
+AnyCell = TypeVar("AnyCell", Cell, Diagnostic)
 Count = Annotated[int, Field(ge=0, lt=10**9)]
 
 
@@ -106,12 +107,25 @@ class StoredManifest(Stored):
         return self
 
 
-def cell_from_stored(data: Mapping[str, Any]) -> Cell:
+def cell_from_stored(data: Mapping[str, Any], where: object = "the store") -> Cell:
     """A cell as this version or the first one stores it."""
+    return _named(where, lambda: Cell.from_data(data) if "task" in data else _cell_of_format_1(data))
+
+
+def diagnostic_from_stored(data: Mapping[str, Any], where: object) -> Diagnostic:
+    """A diagnostic of one model as it is stored."""
+    return _named(where, lambda: Diagnostic.from_data(data))
+
+
+def _named(where: object, make: Callable[[], AnyCell]) -> AnyCell:
+    """A stored cell whose parts, settings and labels have names; any other is damage."""
     try:
-        return Cell.from_data(data) if "task" in data else _cell_of_format_1(data)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadRecord(f"a stored cell is damaged: {error!r}") from error
+        cell = make()
+        if not all(isinstance(text, str) for text in (cell.key, cell.name, *cell.labels)):
+            raise TypeError("its name")
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise BadRecord(f"{where} is damaged: a cell: {describe_error(error)}") from error
+    return cell
 
 
 def parse_stored(kind: type[Kind], text: bytes, where: object) -> Kind:

@@ -13,6 +13,8 @@ from wmel.reports.record_types import (
     Entry,
     Envelope,
     EstimateEntry,
+    PartTable,
+    PartTables,
     Positive,
     RunMetadata,
     ScorecardEntry,
@@ -42,7 +44,7 @@ class ComparisonEntry(Entry):
     arm_labels: dict[str, dict[str, Any]]  # the same of each model
     bases: dict[str, str] = Field(default_factory=dict)  # name of each arm without what is swept
     sweeps: dict[str, str] = Field(default_factory=dict)  # label -> the setting it is of: `planner.elites`
-    parts: dict[str, Any] | None = None  # what the arms share, by kind; null in records of earlier versions
+    parts: PartTables | None = None  # what the arms share, by kind; null in records of earlier versions
     setting: RunMetadata  # of the oracle's arm, or the first; the others differ in model or policy alone
     scorecards: dict[str, ScorecardEntry]  # by arm
     gaps: dict[str, ComparedEntry]  # by model
@@ -53,9 +55,9 @@ class ComparisonEntry(Entry):
 class ReadingEntry(Entry):
     """What a diagnostic found of one model."""
 
-    diagnostic: dict[str, Any]  # {name, **settings that differ from their defaults}
-    environment: dict[str, Any]
-    objective: dict[str, Any] | None
+    diagnostic: PartTable  # {name, **settings that differ from their defaults}
+    environment: PartTable
+    objective: PartTable | None
     arm: str
     base: str  # name of the arm without what is swept
     seed: Seed
@@ -252,6 +254,8 @@ class EsnrRecord(Envelope):
     @model_validator(mode="after")
     def _check_readings(self) -> "EsnrRecord":
         for one in self.readings:
+            if one.method == "zog" and not isinstance(one.settings.get("samples"), int):
+                raise ValueError(f"{one.model} by {one.method} has no number of samples")
             for numbers in (one.per_state, one.cosine_per_state):
                 if numbers is not None and len(numbers) != len(self.states):
                     raise ValueError(
@@ -290,6 +294,12 @@ class EstimatorEntry(Entry):
     literal: float
     right_sign: EstimateEntry
     heights: list[list[float]]  # by iteration and seed
+
+    @model_validator(mode="after")
+    def _check_heights(self) -> "EstimatorEntry":
+        if len({len(heights) for heights in self.heights}) != 1:
+            raise ValueError("an ascent has a height of every seed at each iteration")
+        return self
 
 
 class PanelEntry(Entry):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from wmel.analysis.verdict import TAU
 from wmel.machine import wmel_version
@@ -17,7 +17,26 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST)]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(gt=0, le=LARGEST)]
 Amount = Annotated[float, Field(ge=0)]
-PartData = dict[str, Any] | str  # {name, **settings}; text in records of schema 2.0
+
+
+def _check_part(part: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(part.get("name"), str):
+        raise ValueError("a part has a name")
+    return part
+
+
+def _check_parts(parts: dict[str, Any]) -> dict[str, Any]:
+    for part in parts.values():
+        if isinstance(part, dict):
+            _check_part({"name": "", **part})  # a setting that is swept may be left out, also the name
+            for one in part["parts"] if part.get("name") == "composite" else ():
+                _check_part(one)
+    return parts
+
+
+PartTable = Annotated[dict[str, Any], AfterValidator(_check_part)]  # {name, **settings}
+PartTables = Annotated[dict[str, Any], AfterValidator(_check_parts)]
+PartData = PartTable | str  # text in records of schema 2.0
 
 
 class Entry(BaseModel):
@@ -49,6 +68,13 @@ class ScorecardEntry(Entry):
     average_compute_per_decision: float | None
     perturbation_recovery_rate: float | None
     estimates: dict[str, EstimateEntry]
+
+    @model_validator(mode="after")
+    def _check_estimates(self) -> "ScorecardEntry":
+        missing = type(self).model_fields.keys() - {"policy_name", "episodes", "estimates"} - self.estimates.keys()
+        if missing:
+            raise ValueError(f"a scorecard has an estimate of {min(missing)}")
+        return self
 
 
 class CoverageEntry(Entry):
@@ -134,7 +160,7 @@ class Metadata(Entry):
     stop: Literal["success", "horizon"]
     latency_threads: Positive
     versions: dict[str, str]  # of Python and the packages in use
-    parts: dict[str, Any] = {}  # by kind, {name, **settings}; empty in records of schema 2.0
+    parts: PartTables = {}  # by kind, {name, **settings}; empty in records of schema 2.0
 
 
 class RunMetadata(Metadata):
