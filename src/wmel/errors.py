@@ -27,6 +27,8 @@ from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
 LONGEST_VALUE = 80  # characters of a value in a message
+LONGEST_MESSAGE = 200  # of the message of a part that breaks
+LONGEST_LINE = 2000  # of a line about an error
 LIBRARY_PATHS = (  # of wmel, Python and installed packages
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -149,8 +151,29 @@ def parse_choice(choices: type[Choice], value: object) -> Choice:
 
 def describe_error(error: BaseException) -> str:
     """The type and message of an error on one line, as the row of an episode stores it."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = message_of(error)
+    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error on one line, also where its `__str__` fails."""
+    try:
+        return " ".join(str(error).split())
+    except (Exception, SystemExit) as broken:  # noqa: BLE001
+        return f"its message cannot be read ({type(broken).__name__})"
+
+
+def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """A text on one line of at most `longest` characters that a terminal, a file and JSON can hold."""
+    line = escape_unprintable(" ".join(text[: 10 * longest].split())[: longest + 1])
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def escape_unprintable(text: str) -> str:
+    """The text with escapes in place of control characters, lone surrogates and invisible marks."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 
 def suggest_name(name: object, known: Iterable[str], list_words: str = "known:") -> str:

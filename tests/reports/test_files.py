@@ -41,8 +41,13 @@ def test_a_reader_never_sees_half_a_file(tmp_path):
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "c.txt"
     write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(path, "\ud800")
+
+    def write(file):
+        file.write(b"half")
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        write_atomically(path, write)
     assert path.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["c.txt"]
 
 

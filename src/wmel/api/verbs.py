@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from wmel.api.options import Option, SettingOf, SettingsOf
 from wmel.catalog import REGISTRIES
 from wmel.errors import BadInput, is_number, shorten_values, suggest_name
+from wmel.files import read_text
 from wmel.settings import Meaning, Setting
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
@@ -208,10 +209,7 @@ def _read_layout(layout: Any) -> Any:
     """The drawing of a grid: the text of a file, unless it is the drawing itself."""
     if not isinstance(layout, str | Path) or "\n" in str(layout):
         return layout
-    try:
-        return Path(layout).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the layout {layout}: {error}") from error
+    return read_text(Path(layout))
 
 
 def _option_lines(known: Mapping[str, inspect.Parameter]) -> str:

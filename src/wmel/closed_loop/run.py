@@ -15,7 +15,7 @@ from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import FROM_STEP, Disturbance, Perturbation
 from wmel.contract.policy import Policy
-from wmel.errors import BadInput, require, require_whole
+from wmel.errors import BadInput, printable, require, require_whole
 from wmel.machine import limit_blas_threads, limit_threads, versions_in_use
 from wmel.perturbations.built_in import EnvPerturbation
 from wmel.schema import EpisodeTable, Run, SweepPoint, concatenate_tables
@@ -193,8 +193,8 @@ class BenchmarkRunner:
         whole = self._add_unperturbed(table, report_share)
         progress((1 - share) * len(table) - share * int(table["perturbed"].sum()))
         return Run(
-            environment_name=self.environment.spec.name,
-            policy_name=self.policy.name,
+            environment_name=printable(self.environment.spec.name),
+            policy_name=printable(self.policy.name),
             policy_reads=self.policy.reads,
             policy_settings=self.policy.settings,
             seeds=seeds,

@@ -11,7 +11,7 @@ from typing import Any
 from wmel import catalog
 from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
-from wmel.files import hash_files, stamp_of
+from wmel.files import hash_files, read_json, stamp_of
 from wmel.models.callable_model import build_user_model
 from wmel.parts import Registry
 from wmel.values import is_json
@@ -183,8 +183,8 @@ def weights_file_hash(checkpoint: Path | None) -> str | None:
 def is_whole(checkpoint: Path) -> bool:
     """Whether a checkpoint was trained to its end, and its weights match its card."""
     try:
-        card = json.loads((checkpoint / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        card = read_json(checkpoint / CARD)
+    except BadInput:
         return False
     if not isinstance(card, dict) or card.get("weights_sha256") != (weights_file_hash(checkpoint) or ""):
         return False

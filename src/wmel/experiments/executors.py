@@ -15,7 +15,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from wmel.errors import WmelError, describe_error, locate_error
+from wmel.errors import LONGEST_LINE, WmelError, describe_error, locate_error, message_of, printable
 from wmel.parts import check_settings, refuse_unknown_settings, setting
 
 Job = TypeVar("Job")
@@ -40,7 +40,7 @@ def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
     try:
         return work(job)
     except WmelError as error:
-        return Failure(" ".join(str(error).split()))
+        return Failure(printable(message_of(error), LONGEST_LINE))
     except Exception as error:
         return Failure(f"{describe_error(error)}{locate_error(error)}")
 

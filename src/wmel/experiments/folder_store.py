@@ -18,7 +18,7 @@ from wmel.experiments.expand import Study, trainings_of
 from wmel.experiments.jobs import Block, BlockResult, ReadingJob, ReadingResult, block_provenance
 from wmel.experiments.store import MANIFEST, Manifest, MemoryStore, Store, StoredBlock, join_reasons
 from wmel.experiments.store_schema import FORMAT, StoredFile, StoredManifest, cell_from_stored, parse_stored
-from wmel.files import replace_atomically, stamp_of
+from wmel.files import stamp_of, write_atomically
 from wmel.schema import Coverage, Run
 
 
@@ -141,10 +141,7 @@ class FolderStore:
 
         rows = self._file(block.cell, block.first, block.count, "parquet")
         content = parquet_bytes(result.run.table)
-        try:
-            replace_atomically(rows, lambda path: path.write_bytes(content))
-        except OSError as error:
-            raise CannotWrite(f"cannot write {rows}: {error.strerror or error}") from error
+        write_atomically(rows, content)
         if result.trajectories is not None:
             write_trajectories(rows.with_suffix(".npz"), result.trajectories)
         self._write(
@@ -165,7 +162,7 @@ class FolderStore:
         """The stored reading of a cell; None if there is none or its file is damaged."""
         try:
             found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) and found.get("data") is not None else None
 
@@ -195,7 +192,7 @@ class FolderStore:
             stored = json.loads(path.read_text(encoding="utf-8"))
             failures = stored.get("failures", [stored])
             return [{"where": str(one["where"]), "error": str(one["error"])} for one in failures]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return [{"where": str(path), "error": f"{path} is damaged: {error!r}"}]
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
@@ -263,11 +260,7 @@ class FolderStore:
         return self._cell(cell) / "failed.json"
 
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
-        text = json.dumps(content, indent=1) + "\n"
-        try:
-            replace_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
-        except OSError as error:
-            raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+        write_atomically(path, json.dumps(content, indent=1) + "\n")
 
 
 def copy_models(source: Store, target: Store) -> None:

@@ -15,8 +15,8 @@ from wmel.analysis.scorecard import coverage
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
-from wmel.errors import BadInput, CannotWrite, describe_error
-from wmel.files import hash_files, replace_atomically
+from wmel.errors import BadInput, describe_error
+from wmel.files import hash_files, read_json, write_atomically
 from wmel.machine import versions_in_use
 from wmel.training.data import Dataset
 from wmel.training.fit import FitResult
@@ -122,13 +122,8 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
     """Writes both files. The card is last, so that a folder with a card is a complete checkpoint."""
     stored = _serialize(weights)
     card = {**card, "weights_sha256": sha256(stored).hexdigest()}
-    try:
-        replace_atomically(folder / WEIGHTS, lambda path: path.write_bytes(stored))
-        replace_atomically(
-            folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-        )
-    except OSError as error:
-        raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
+    write_atomically(folder / WEIGHTS, stored)
+    write_atomically(folder / CARD, json.dumps(card, indent=1) + "\n")
 
 
 def copy_checkpoint(source: Path, folder: Path) -> None:
@@ -141,11 +136,7 @@ def copy_checkpoint(source: Path, folder: Path) -> None:
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
     """Writes tensors and metadata to one file."""
-    stored = _serialize(tensors, metadata)
-    try:
-        replace_atomically(path, lambda draft: draft.write_bytes(stored))
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+    write_atomically(path, _serialize(tensors, metadata))
 
 
 def _serialize(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None) -> bytes:
@@ -205,11 +196,9 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card of a checkpoint, from the path of its folder or of its card."""
     folder = _checkpoint_folder(folder)
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{folder} is not a checkpoint: cannot read {CARD}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{folder} is not a checkpoint: {CARD} is not JSON: {error}") from error
+        card = read_json(folder / CARD)
+    except BadInput as error:
+        raise BadInput(f"{folder} is not a checkpoint: {error}") from error
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is not a checkpoint of wmel: its card describes no model")
     return card
