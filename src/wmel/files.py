@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO
@@ -31,8 +32,10 @@ def write_atomically(path: Path, content: str | bytes | Callable[[BinaryIO], obj
         content = content.encode("utf-8", "backslashreplace")  # a lone surrogate costs no file
     try:
         if is_stream(path):
+            whole = BytesIO()  # an archive is not written to a device piece by piece
+            _write_content(whole, content)
             with path.open("ab") as stream:
-                _write_content(stream, content)
+                stream.write(whole.getvalue())
         else:
             _replace(_follow_links(path), content)
     except OSError as error:
@@ -67,22 +70,25 @@ def is_stream(path: Path) -> bool:
 
 def _follow_links(path: Path) -> Path:
     try:
-        return Path(os.path.realpath(path))
-    except ValueError as error:
-        raise CannotWrite(f"cannot write {str(path)!r}: {error}") from error
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL
+        raise CannotWrite(f"cannot write {path}: {error}") from error
+    if any(place.is_symlink() for place in (target, *target.parents)):
+        raise CannotWrite(f"cannot write {path}: it is a link that leads to itself")
+    return target
 
 
 def check_writable(*paths: Path) -> None:
     """Raises an error, before any work, for paths that cannot be written or that are equal."""
-    targets = [_follow_links(path) for path in paths]
-    for path, target in zip(paths, targets, strict=True):
+    targets = [_follow_links(path) for path in paths if not is_stream(path)]
+    for path in paths:
         if path.is_dir():
             raise CannotWrite(f"cannot write {path}: it is a folder; give a file")
         if is_stream(path):
             if not os.access(path, os.W_OK):
                 raise CannotWrite(f"cannot write {path}: this process may not write to it")
             continue
-        folder = next(parent for parent in target.parents if parent.exists())
+        folder = next(parent for parent in _follow_links(path).parents if parent.exists())
         try:
             with tempfile.NamedTemporaryFile(dir=folder):
                 pass

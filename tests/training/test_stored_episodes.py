@@ -259,7 +259,7 @@ def test_what_is_damaged_is_refused(folder, harm):
 )  # fmt: skip
 def test_a_description_that_describes_nothing_is_refused(folder, text):
     (folder.path / DESCRIPTION).write_text(text, encoding="latin-1")
-    with pytest.raises(BadInput, match="episodes.json"):
+    with pytest.raises(BadInput, match=r"episodes\.json"):
         folder.read()
 
 
@@ -279,9 +279,9 @@ def test_where_there_are_no_episodes_that_is_said(tmp_path, where):
 
 def test_where_nothing_can_be_written_that_is_said(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CannotWrite, match="cannot write .*episodes"):
+    with pytest.raises(CannotWrite, match=r"cannot write .*episodes"):
         EpisodesFolder(tmp_path / "file" / "episodes").begin({})
-    with pytest.raises(CannotWrite, match="cannot write .*episodes"):
+    with pytest.raises(CannotWrite, match=r"cannot write .*episodes"):
         EpisodesFolder(tmp_path / "file" / "episodes").add(0, *round_of(0))
 
 

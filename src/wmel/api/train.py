@@ -11,7 +11,7 @@ from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.given import Given, has_its_settings
 from wmel.api.verbs import given_twice, verb
 from wmel.contract.trainer import OfflineTrainer
-from wmel.errors import BadInput, requires_package
+from wmel.errors import BadInput, describe_error, requires_package
 from wmel.kinds import check_methods
 from wmel.parts import implements, name_and_settings
 from wmel.reports.cells import count_words
@@ -57,7 +57,10 @@ def train(
 def stored_training(folder: Path) -> Result:
     """The result of a training from its checkpoint; its model is restored when it is read."""
     card = card_of(folder)
-    return _result(card, folder, LazyValue(lambda: restore_model(folder, catalog.environment(card["environment"]))))
+    try:
+        return _result(card, folder, LazyValue(lambda: restore_model(folder, catalog.environment(card["environment"]))))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadInput(f"the card of {folder} describes no training: {describe_error(error)}") from error
 
 
 def card_of(folder: Path) -> dict[str, Any]:

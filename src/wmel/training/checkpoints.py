@@ -15,7 +15,7 @@ from wmel.analysis.scorecard import coverage
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
-from wmel.errors import BadInput, describe_error
+from wmel.errors import BadInput, describe_error, shorten
 from wmel.files import hash_files, read_json, write_atomically
 from wmel.machine import versions_in_use
 from wmel.training.data import Dataset
@@ -83,7 +83,7 @@ def check_same_environment(environment: Environment, described: dict[str, Any]) 
         if described.get(name) != value:
             raise BadInput(
                 f"the checkpoint was trained on {described.get('environment')}, not on {environment.spec.name}: "
-                f"its {name} is {described.get(name)}, here it is {value}"
+                f"its {name} is {shorten(described.get(name))}, here it is {shorten(value)}"
             )
 
 
@@ -97,6 +97,7 @@ def check_action_repeat(environment: Environment, described: dict[str, Any]) -> 
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 CHECKPOINTS = "checkpoints"  # folder of the intermediate checkpoints, each in a folder named by its updates or epochs
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)  # of weights
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
 
@@ -216,6 +217,7 @@ def restore(folder: Path, environment: Environment, device: str = "cpu", rollout
     target = parse_device(device)
     weights, trainer, described = check_checkpoint(folder, environment)
     try:
+        _check_shapes(weights, trainer, environment)
         network = trainer.blank(environment)
         network.load_state_dict(weights)
     except (KeyError, TypeError, ValueError) as error:
@@ -243,9 +245,28 @@ def check_checkpoint(folder: Path, environment: Environment) -> tuple[dict[str, 
         ) from error
     trainer.check(environment, described)
     for key, values in weights.items():
+        if values.dtype not in DTYPES:
+            raise BadInput(f"the weights in {folder} cannot be used: {key} holds {values.dtype}")
         if not values.isfinite().all():
             raise BadInput(f"the weights in {folder} are damaged: {key} contains NaN or infinity")
     return weights, trainer, described
+
+
+def _check_shapes(weights: dict[str, torch.Tensor], trainer: Trainer, environment: Environment) -> None:
+    """Raises RuntimeError, before a network takes any memory, unless the weights have the shapes that a card describes.
+
+    A network of a plugin that is not built without memory is left to `load_state_dict`.
+    """
+    try:
+        with torch.device("meta"):
+            expected = {name: value.shape for name, value in trainer.blank(environment).state_dict().items()}
+    except (NotImplementedError, RuntimeError):
+        return
+    for name, shape in expected.items():
+        if name in weights and weights[name].shape != shape:
+            raise RuntimeError(f"{name} has shape {tuple(weights[name].shape)}, the card describes {tuple(shape)}")
+    if len(expected) > len(weights):
+        raise RuntimeError(f"it has {len(weights)} tensors, the card describes {len(expected)}")
 
 
 def build_untrained(
