@@ -20,7 +20,7 @@ from wmel.errors import (
     suggest_name,
     with_article,
 )
-from wmel.kinds import check_built_part, check_class
+from wmel.kinds import check_built_part, check_class, check_readable
 from wmel.machine import extra_with
 from wmel.settings import (
     Meaning,
@@ -118,6 +118,7 @@ class PartSpec:
                 f"{self.kind} '{self.name}' cannot be built with {settings}: {describe_error(error)}{place}"
             ) from error
         if self.origin != "wmel":
+            check_readable(self.name, part)
             check_built_part(self.kind, self.name, part, self.factory)
         return part
 
@@ -275,9 +276,15 @@ def import_object(target: str) -> Any:
             raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
     try:
-        return functools.reduce(getattr, attribute.split("."), home)
+        found = functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
+    if found is None:
+        raise BadInput(f"'{target}' is None, which is no part")
+    check_readable(target, found)
+    return found
 
 
 def name_and_settings(part: Any, kind: str) -> tuple[str, dict[str, Any]]:

@@ -227,6 +227,8 @@ def _named_parameters(factory: Any) -> list[inspect.Parameter]:
 
 
 def _all_parameters(factory: Any) -> list[inspect.Parameter]:
+    if not callable(factory):
+        return []
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):

@@ -128,7 +128,7 @@ def test_a_device_stays_a_device_and_a_link_to_it_a_link(tmp_path, name):
     check_writable(tmp_path / name, Path("/dev/null"))
     write_trajectories(tmp_path / name, {"steps": np.zeros(3)})
     write_atomically(tmp_path / name, "hello")
-    assert (tmp_path / name).is_symlink() and stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert (tmp_path / name).is_symlink() and stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 def test_a_device_that_is_full_is_one_line():

@@ -6,7 +6,7 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error, suggest_name
-from wmel.kinds import count_required_parameters, kind_of, takes_environment
+from wmel.kinds import check_readable, count_required_parameters, kind_of, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
 from wmel.parts import import_object, settings_of
@@ -55,10 +55,12 @@ def build_default(thing: Any, name: str) -> Any:
 
 def _build(make: Any, name: str) -> Any:
     try:
-        return make()
+        part = make()
     except (Exception, SystemExit) as error:
         place = locate_error(error) or locate_code(make, is_library_shown=True)
         raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
+    check_readable(name, part)
+    return part
 
 
 def _find_part(name: str) -> tuple[str, Any]:
