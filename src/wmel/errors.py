@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
+MAX_WHOLE = 1_000_000_000  # of a whole number without a limit of its own
 LONGEST_VALUE = 80  # characters of a value in a message
 LONGEST_MESSAGE = 200  # of the message of a part that breaks
 LONGEST_LINE = 2000  # of a line about an error
@@ -124,10 +125,11 @@ def _leaves(value: object) -> Iterator[object]:
             yield from _leaves(item)
 
 
-def require_whole(value: Any, what: str, at_least: int = 1) -> None:
-    """Raises BadInput unless the value is an integer of at least `at_least`."""
+def require_whole(value: Any, what: str, at_least: int = 1, at_most: int = MAX_WHOLE) -> None:
+    """Raises BadInput unless the value is an integer of at least `at_least` and at most `at_most`."""
     require(isinstance(value, Integral) and not isinstance(value, bool), f"{what} must be a whole number", value)
     require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
+    require(int(value) <= at_most, f"{what} must be at most {at_most:,}", value)
 
 
 def require_share(value: Any, what: str) -> None:

@@ -30,7 +30,7 @@ def episode_seeds(seed: int, episodes: int) -> np.ndarray:
     """The episode seeds of a seed: episode k has the seed `seed * 100000 + k`."""
     require_whole(episodes, "the number of episodes")
     require(episodes <= EPISODES_PER_SEED, f"one seed holds at most {EPISODES_PER_SEED} episodes", episodes)
-    require_whole(seed, "a seed", at_least=0)
+    require_whole(seed, "a seed", at_least=0, at_most=2**63)
     require(seed < 2**63 // EPISODES_PER_SEED, "a seed must be below 9e13", seed)
     return seed * EPISODES_PER_SEED + np.arange(episodes)
 

@@ -11,8 +11,9 @@ from wmel.errors import BadInput, require
 from wmel.parts import Meaning
 from wmel.randomness import Streams
 from wmel.renamed import old_names
+from wmel.settings import MAX_COUNT
 
-MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1)]
+MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1, cap=MAX_COUNT)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 from wmel.errors import LONGEST_LINE, WmelError, describe_error, locate_error, message_of, printable
 from wmel.parts import check_settings, refuse_unknown_settings, setting
+from wmel.settings import MAX_THREADS
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 SECONDS_BETWEEN_CHECKS = 0.5  # whether the parent process is alive
-MAX_WORKERS = 1024
 MAX_STARTS = 3  # attempts to start a worker
 MAX_ATTEMPTS = 2  # at a job whose worker dies
 RETRIED = object()  # in place of an outcome, which may be None
@@ -70,7 +70,7 @@ class Processes:
     If a process dies, its job is tried once more in a new process; no other job is affected.
     """
 
-    workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1, cap=MAX_WORKERS)
+    workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1, cap=MAX_THREADS)
 
     def __post_init__(self):
         check_settings(self)
