@@ -8,7 +8,7 @@ import stat
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import sha256
 from io import BytesIO
@@ -19,6 +19,11 @@ from typing import Any, BinaryIO
 from wmel.errors import BadInput, CannotWrite
 from wmel.values import check_storable
 
+REPORTS = ("report.html", "report.md", "summary.md")
+ENDS = 4096  # bytes at both ends of a file that show whether wmel wrote it
+OWN = re.compile(  # records, cards, arrays, tables, pages
+    rb'"wmel_version"|"weights_sha256"|episode_seed\.npy|\nwmel (\d|source)|utf-8"><meta http-equiv="Content-Sec'
+)
 STREAMS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of what other programs hold open
 MOST_BYTES = 1 << 24  # of a study, a layout or a card
 
@@ -96,6 +101,26 @@ def check_writable(*paths: Path) -> None:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
     if len(set(targets)) < len(targets):
         raise BadInput(f"outputs must be different files, got {', '.join(str(path) for path in paths)}")
+
+
+def refuse_foreign_files(paths: Iterable[Path]) -> None:
+    """Raises BadInput for an output that is a file which wmel did not write, or a folder with such a report."""
+    for path in paths:
+        for file in [path / name for name in REPORTS] if path.is_dir() else [path]:
+            if file.is_file() and not is_stream(file) and not is_own_file(file):
+                raise BadInput(f"{file} would be written over, and wmel did not write it: add --force, or give another")
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether wmel wrote a file, by how its records, pages, tables, cards and arrays begin or end; or it is empty."""
+    try:
+        with path.open("rb") as file:
+            ends = file.read(ENDS)
+            file.seek(max(0, path.stat().st_size - ENDS))
+            ends += file.read(ENDS)
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+    return not ends or OWN.search(ends) is not None
 
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:

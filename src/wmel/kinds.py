@@ -2,10 +2,9 @@
 
 import inspect
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from wmel.errors import BadInput, describe_error, locate_code, locate_error, refuse_definition, with_article
+from wmel.errors import BadInput, locate_code, refuse_definition, with_article
 
 METHODS: Mapping[str, tuple[str, ...]] = {  # all of its Protocol; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
@@ -54,19 +53,6 @@ def check_built_part(kind: str, name: str, part: Any, make: Any) -> None:
     missing = missing_methods(kind, part)
     if missing:
         raise _other_kind(kind, name, type(part), missing, make)
-
-
-def check_readable(name: str, thing: Any) -> None:
-    """Raises BadInput for an object of the user whose attributes, signature or hash raise errors when they are read."""
-    try:
-        hasattr(thing, METHODS["planner"][0])
-        with suppress(TypeError, ValueError):  # it needs no hash, and a builtin has no signature
-            inspect.signature(thing if callable(thing) else type(thing))
-            hash(thing)
-    except (Exception, SystemExit) as error:
-        raise BadInput(
-            f"'{name}' is no part: it cannot be read: {describe_error(error)}{locate_error(error)}"
-        ) from error
 
 
 def check_class(kind: str, name: str, make: Any) -> None:

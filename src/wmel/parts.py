@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
@@ -20,7 +21,7 @@ from wmel.errors import (
     suggest_name,
     with_article,
 )
-from wmel.kinds import check_built_part, check_class, check_readable
+from wmel.kinds import check_built_part, check_class
 from wmel.machine import extra_with
 from wmel.settings import (
     Meaning,
@@ -285,6 +286,19 @@ def import_object(target: str) -> Any:
         raise BadInput(f"'{target}' is None, which is no part")
     check_readable(target, found)
     return found
+
+
+def check_readable(name: str, thing: Any) -> None:
+    """Raises BadInput for an object of the user whose attributes, signature or hash raise errors when they are read."""
+    try:
+        hasattr(thing, "plan")
+        with suppress(TypeError, ValueError):  # it needs no hash, and a builtin has no signature
+            inspect.signature(thing if callable(thing) else type(thing))
+            hash(thing)
+    except (Exception, SystemExit) as error:
+        raise BadInput(
+            f"'{name}' is no part: it cannot be read: {describe_error(error)}{locate_error(error)}"
+        ) from error
 
 
 def name_and_settings(part: Any, kind: str) -> tuple[str, dict[str, Any]]:

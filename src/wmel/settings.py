@@ -24,6 +24,7 @@ MEANING = "meaning"  # the key of a dataclass field's metadata
 SWEEP = "sweep"  # the key of a table that lists several values of a setting
 CONTEXT = ("environment", "model", "name")  # parameters of constructors that are not settings
 MAX_THREADS = 1024  # threads or processes
+LARGEST_SEED = 2**63 - 1  # 64 bits; a seed is no count
 MAX_COUNT = 1_000_000  # of what is held in memory at once: candidates, states, steps of a plan or of an episode
 
 

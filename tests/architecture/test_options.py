@@ -6,7 +6,7 @@ import sys
 from tests.architecture.test_layers import FILES, name_of, package_of, tree_of
 from wmel.cli.main import VERBS
 
-MOST = 60
+MOST = 61
 
 
 def declarations(package: str) -> list[tuple[str, bool]]:

@@ -32,9 +32,7 @@ ENTRY_SETTINGS: Mapping[str, Mapping[str, Setting]] = {  # kind -> settings of a
     "planner": {"execute": Setting("execute", int | None, None, EXECUTE)},
     "perturbation": {
         "probability": Setting("probability", float, 1.0, Meaning("share of episodes that are perturbed", 0, 1)),
-        "step": Setting(
-            "step", int | None, None, Meaning("step of the perturbation; none: sampled", at_least=0, cap=MAX_COUNT)
-        ),
+        "step": Setting("step", int | None, None, Meaning("step it occurs at; none: sampled", 0, cap=MAX_COUNT)),
     },
 }
 ENTRY_KEYS = {"diagnostic": ("environment", "objective")}  # kind -> keys of an entry that are no settings

@@ -17,7 +17,7 @@ from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.parts import check_settings, setting
 from wmel.policies.direct import exploration, mixture_label, uses_model_policy
-from wmel.settings import MAX_COUNT, MAX_THREADS
+from wmel.settings import LARGEST_SEED, MAX_COUNT, MAX_THREADS
 from wmel.training.checkpoints import (
     CHECKPOINTS,
     check_same_environment,
@@ -76,7 +76,7 @@ class FittedTrainer(ABC):
         "epochs after which an intermediate checkpoint is written; without epochs, the last ends the training",
         at_least=1,
     )
-    seed: int = setting(0, "of the data, the split and the weights", at_least=0)
+    seed: int = setting(0, "of the data, the split and the weights", at_least=0, cap=LARGEST_SEED)
     threads: int = setting(1, "threads of the fit", at_least=1, cap=MAX_THREADS)
 
     kind: ClassVar[str]
