@@ -26,8 +26,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
+MAX_WHOLE = 1_000_000_000  # of a whole number without a limit of its own
 LONGEST_VALUE = 80  # characters of a value in a message
 MOST_NAMES = 50  # listed in a message
+LONGEST_MESSAGE = 200  # of the message of a part that breaks
+LONGEST_LINE = 2000  # of a line about an error
 LIBRARY_PATHS = (  # of wmel, Python and installed packages
     str(Path(__file__).parent) + os.sep,
     *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -123,10 +126,11 @@ def _leaves(value: object) -> Iterator[object]:
             yield from _leaves(item)
 
 
-def require_whole(value: Any, what: str, at_least: int = 1) -> None:
-    """Raises BadInput unless the value is an integer of at least `at_least`."""
+def require_whole(value: Any, what: str, at_least: int = 1, at_most: int = MAX_WHOLE) -> None:
+    """Raises BadInput unless the value is an integer of at least `at_least` and at most `at_most`."""
     require(isinstance(value, Integral) and not isinstance(value, bool), f"{what} must be a whole number", value)
     require(int(value) >= at_least, f"{what} must " + ("be positive" if at_least else "not be negative"), value)
+    require(int(value) <= at_most, f"{what} must be at most {at_most:,}", value)
 
 
 def require_text(value: Any, what: str) -> None:
@@ -155,8 +159,29 @@ def parse_choice(choices: type[Choice], value: object) -> Choice:
 
 def describe_error(error: BaseException) -> str:
     """The type and message of an error on one line, as the row of an episode stores it."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = message_of(error)
+    return printable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error on one line, also where its `__str__` fails."""
+    try:
+        return " ".join(str(error).split())
+    except (Exception, SystemExit) as broken:  # noqa: BLE001
+        return f"its message cannot be read ({type(broken).__name__})"
+
+
+def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """A text on one line of at most `longest` characters that a terminal, a file and JSON can hold."""
+    line = escape_unprintable(" ".join(text[: 10 * longest].split())[: longest + 1])
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def escape_unprintable(text: str) -> str:
+    """The text with escapes in place of control characters, lone surrogates and invisible marks."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 
 def suggest_name(name: object, known: Iterable[str], list_words: str = "known:") -> str:

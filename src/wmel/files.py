@@ -1,61 +1,169 @@
-"""Files: written atomically, read as TOML, and hashed with a cache that is valid until the file changes."""
+"""Files: written atomically, read up to a size, and hashed with a cache that is valid until the file changes."""
 
+import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from secrets import token_hex
+from typing import Any, BinaryIO
 
 from wmel.errors import BadInput, CannotWrite
+from wmel.values import check_storable
+
+REPORTS = ("report.html", "report.md", "summary.md")
+ENDS = 4096  # bytes at both ends of a file that show whether wmel wrote it
+OWN = re.compile(  # records, cards, arrays, tables, pages
+    rb'"wmel_version"|"weights_sha256"|episode_seed\.npy|\nwmel (\d|source)|utf-8"><meta http-equiv="Content-Sec'
+)
+STREAMS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of what other programs hold open
+MOST_BYTES = 1 << 24  # of a study, a layout or a card
 
 
-def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Calls `write` for a temporary file and moves it to the path. A reader sees the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+def write_atomically(path: Path, content: str | bytes | Callable[[BinaryIO], object]) -> None:
+    """Writes a file: its content, or what a function writes into it. A reader sees the old file or the new one.
+
+    Links are followed. A pipe or device cannot be replaced and is written directly.
+    """
+    if isinstance(content, str):
+        content = content.encode("utf-8", "backslashreplace")  # a lone surrogate costs no file
     try:
-        write(draft)
-        with draft.open("rb") as file:
+        if is_stream(path):
+            whole = BytesIO()  # an archive is not written to a device piece by piece
+            _write_content(whole, content)
+            with path.open("ab") as stream:
+                stream.write(whole.getvalue())
+        else:
+            _replace(_follow_links(path), content)
+    except OSError as error:
+        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _replace(target: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
+    """Writes a new file that nobody can guess, which is no link, and moves it to the target."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name[:40]}.{token_hex(8)}")
+    with draft.open("xb") as file:
+        try:
+            _write_content(file, content)
             os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _write_content(file: BinaryIO, content: bytes | Callable[[BinaryIO], object]) -> None:
+    if isinstance(content, bytes):
+        file.write(content)
+    else:
+        content(file)
+    file.flush()
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is a pipe or a device, /dev/stdout also where it leads to a file: it is never replaced."""
+    return str(path.absolute().parent) in STREAMS or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _follow_links(path: Path) -> Path:
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL
+        raise CannotWrite(f"cannot write {path}: {error}") from error
+    if any(place.is_symlink() for place in (target, *target.parents)):
+        raise CannotWrite(f"cannot write {path}: it is a link that leads to itself")
+    return target
 
 
 def check_writable(*paths: Path) -> None:
     """Raises an error, before any work, for paths that cannot be written or that are equal."""
+    targets = [_follow_links(path) for path in paths if not is_stream(path)]
     for path in paths:
         if path.is_dir():
             raise CannotWrite(f"cannot write {path}: it is a folder; give a file")
-        folder = next(parent for parent in path.resolve().parents if parent.exists())
+        if is_stream(path):
+            if not os.access(path, os.W_OK):
+                raise CannotWrite(f"cannot write {path}: this process may not write to it")
+            continue
+        folder = next(parent for parent in _follow_links(path).parents if parent.exists())
         try:
             with tempfile.NamedTemporaryFile(dir=folder):
                 pass
         except OSError as error:
             raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len(set(targets)) < len(targets):
         raise BadInput(f"outputs must be different files, got {', '.join(str(path) for path in paths)}")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a text file. A reader sees the old file or the new one.
+def refuse_foreign_files(paths: Iterable[Path]) -> None:
+    """Raises BadInput for an output that is a file which wmel did not write, or a folder with such a report."""
+    for path in paths:
+        for file in [path / name for name in REPORTS] if path.is_dir() else [path]:
+            if file.is_file() and not is_stream(file) and not is_own_file(file):
+                raise BadInput(f"{file} would be written over, and wmel did not write it: add --force, or give another")
 
-    Links are followed. A pipe or device cannot be replaced and is written directly.
-    """
-    target = path.resolve()
+
+def is_own_file(path: Path) -> bool:
+    """Whether wmel wrote a file, by how its records, pages, tables, cards and arrays begin or end; or it is empty."""
     try:
-        if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")
-        else:
-            replace_atomically(target, lambda draft: draft.write_text(text, encoding="utf-8"))
+        with path.open("rb") as file:
+            ends = file.read(ENDS)
+            file.seek(max(0, path.stat().st_size - ENDS))
+            ends += file.read(ENDS)
     except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+        raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
+    return not ends or OWN.search(ends) is not None
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a file or pipe. Raises BadInput for a folder, a device and more than `most` bytes."""
+    content = bytearray()
+    try:
+        with path.open("rb") as file:
+            kind = os.fstat(file.fileno()).st_mode
+            while not stat.S_ISCHR(kind) and len(content) <= most and (part := file.read(1 << 20)):
+                content += part
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if stat.S_ISCHR(kind):
+        raise BadInput(f"cannot read {path}: it is a device; give a file")
+    if len(content) > most:
+        raise BadInput(f"cannot read {path}: it has more than {most:,} bytes")
+    return bytes(content)
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a UTF-8 file or pipe, as `read_file` reads it."""
+    try:
+        return read_file(path, most).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"cannot read {path}: it is not UTF-8 text: {error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file. Raises BadInput for anything else."""
+    text = read_text(path)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path} is not JSON: {error}") from error
+    return _check_content(path, content)
+
+
+def _check_content(path: Path, content: Any) -> Any:
+    try:
+        check_storable(content)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from error
+    return content
 
 
 def temporary_folder(prefix: str, owner: object) -> Path:
@@ -99,17 +207,15 @@ TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key")  # 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """The tables of a TOML file, and its text."""
+    text = read_text(path).replace("\r\n", "\n")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read {path}: {error}") from error
-    try:
-        return tomllib.loads(f"{text}\n"), text  # a mistake in the last line has a place too
+        data = tomllib.loads(f"{text}\n")  # a mistake in the last line has a place too
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         words = " ".join(str(error).split())
         if words.startswith(TWICE):
             words = f"a key is given twice: {_describe_duplicate(text, words) or words}"
         raise BadInput(f"{path} is not TOML: {words}") from error
+    return _check_content(path, data), text
 
 
 def _describe_duplicate(text: str, words: str) -> str | None:

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -122,6 +123,7 @@ class PartSpec:
                 f"{self.kind} '{self.name}' cannot be built with {settings}: {describe_error(error)}{place}"
             ) from error
         if self.origin != "wmel":
+            check_readable(self.name, part)
             check_built_part(self.kind, self.name, part, self.factory)
         return part
 
@@ -284,9 +286,28 @@ def import_object(target: str) -> Any:
             raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
     try:
-        return functools.reduce(getattr, attribute.split("."), home)
+        found = functools.reduce(getattr, attribute.split("."), home)
     except AttributeError:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
+    if found is None:
+        raise BadInput(f"'{target}' is None, which is no part")
+    check_readable(target, found)
+    return found
+
+
+def check_readable(name: str, thing: Any) -> None:
+    """Raises BadInput for an object of the user whose attributes, signature or hash raise errors when they are read."""
+    try:
+        hasattr(thing, "plan")
+        with suppress(TypeError, ValueError):  # it needs no hash, and a builtin has no signature
+            inspect.signature(thing if callable(thing) else type(thing))
+            hash(thing)
+    except (Exception, SystemExit) as error:
+        raise BadInput(
+            f"'{name}' is no part: it cannot be read: {describe_error(error)}{locate_error(error)}"
+        ) from error
 
 
 def _import_module(name: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from wmel.errors import BadInput, requires_package
 from wmel.files import check_writable, write_atomically
+from wmel.machine import wmel_version
 from wmel.parts import import_object
 from wmel.reports.cells import stamp_words
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, draw_figure
@@ -288,7 +289,7 @@ def _default_document(result: Result) -> Document:
     table = Table("Results", tuple(TableColumn(name, False) for name in names), rows)
     has_figure = any(one is not None for one in (result.draw, result.curves, result.intervals))
     figures = [Figure("figure", result.answer, result.plot)] if has_figure else []
-    stamp = "" if result.record is None else stamp_words(result.record)
+    stamp = f"wmel {wmel_version()}" if result.record is None else stamp_words(result.record)
     return Document("wmel", result.answer, sections=[Section("Results", [table, *figures])], stamp=stamp)
 
 

@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from wmel.errors import BadInput, is_number, suggest_name
+from wmel.errors import MAX_WHOLE, BadInput, is_number, shorten, suggest_name
 from wmel.values import INVALID, convert_value, describe_type, parse_value
 
 PartClass = TypeVar("PartClass", bound=type)
 MEANING = "meaning"  # the key of a dataclass field's metadata
 SWEEP = "sweep"  # the key of a table that lists several values of a setting
 CONTEXT = ("environment", "model", "name")  # parameters of constructors that are not settings
-MAX_COUNT = 1_000_000  # of what is held in memory at once: candidates, states, steps of a plan
-MAX_WHOLE = 2**63 - 1  # of a whole number without a limit of its own: 64 bits
+MAX_THREADS = 1024  # threads or processes
+LARGEST_SEED = 2**63 - 1  # 64 bits; a seed is no count
+MAX_COUNT = 1_000_000  # of what is held in memory at once: candidates, states, steps of a plan or of an episode
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,16 @@ class Setting:
         """The value converted to the type of the setting. Raises BadInput for an invalid one."""
         converted = convert_value(self.kind, value)
         if converted is INVALID or not self.meaning.allows(converted):
-            raise BadInput(f"{self.name} must be {self.expected}, got {value!r}{suggest_sweep(value)}")
-        if isinstance(converted, int) and abs(converted) > self.meaning.cap:
-            raise BadInput(f"{self.name} must be at most {self.meaning.cap}, got {value!r}")
+            raise BadInput(f"{self.name} must be {self.expected}, got {shorten(value)}{suggest_sweep(value)}")
+        if any(abs(one) > self.meaning.cap for one in _whole_numbers(converted)):
+            raise BadInput(f"{self.name} must be at most {self.meaning.cap:,}, got {shorten(value)}")
         return converted
 
     def parse(self, text: str) -> Any:
         """The value from text, as on the command line. Raises BadInput for an invalid one."""
         value = parse_value(self.kind, text) if text.strip() else INVALID
         if value is INVALID:
-            raise BadInput(f"{self.name} must be {self.expected}, got {text!r}")
+            raise BadInput(f"{self.name} must be {self.expected}, got {shorten(text)}")
         return self.check(value)
 
     @property
@@ -102,6 +103,11 @@ class Setting:
         if words.endswith(" or none"):
             return f"{words.removesuffix(' or none')} {limits}, or none"
         return f"{words} {limits}"
+
+
+def _whole_numbers(value: Any) -> list[int]:
+    """A whole number, or those of a list."""
+    return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, int)]
 
 
 def settings_of(factory: Any) -> Mapping[str, Setting]:
@@ -227,6 +233,8 @@ def _named_parameters(factory: Any) -> list[inspect.Parameter]:
 
 
 def _all_parameters(factory: Any) -> list[inspect.Parameter]:
+    if not callable(factory):
+        return []
     try:
         return list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError):

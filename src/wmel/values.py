@@ -1,16 +1,21 @@
 """Values of settings by type: conversion, parsing of text, and a description of each type for messages."""
 
 import math
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
-from wmel.errors import is_number
+from wmel.errors import BadInput, is_number
 
 INVALID: Any = object()  # the result for a value that is not of the type
 NONE = "none"
+NAME = "name"
+MAX_DEPTH = 30  # of lists and tables within each other
+UNSTORABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _SIMPLE = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
 
@@ -60,6 +65,34 @@ def is_json(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_json(one) for key, one in value.items())
     return value is None or isinstance(value, bool | int | float | str)
+
+
+def check_storable(data: Any) -> None:
+    """Raises BadInput for data that no file should hold.
+
+    It is nested more than MAX_DEPTH deep, a text has a NUL, another control character or half a surrogate pair, or a
+    name has more than one line.
+    """
+    level: list[tuple[str, Any]] = [("", data)]
+    for _ in range(MAX_DEPTH):
+        for key, value in level:
+            unfit = ONE_LINE if key == NAME else UNSTORABLE
+            if isinstance(value, str) and (found := unfit.search(value)):
+                raise BadInput(f"{key or 'a text'} has the character {found[0]!a}: leave it out")
+        level = [child for key, value in level for child in _children(key, value)]
+        if not level:
+            return
+    raise BadInput(f"{level[0][0] or 'a value'} is nested more than {MAX_DEPTH} deep")
+
+
+def _children(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What a list or table holds, and its keys."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield "a key", name
+            yield str(name), one
+    elif isinstance(value, list | tuple):
+        yield from ((key, one) for one in value)
 
 
 def _convert_one(kind: Any, value: Any) -> Any:

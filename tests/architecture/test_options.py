@@ -6,7 +6,7 @@ import sys
 from tests.architecture.test_layers import FILES, name_of, package_of, tree_of
 from wmel.cli.main import VERBS
 
-MOST = 60
+MOST = 61
 
 
 def declarations(package: str) -> list[tuple[str, bool]]:
@@ -25,7 +25,15 @@ def declarations(package: str) -> list[tuple[str, bool]]:
 
 
 CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts and words
-    "wmel.errors": {"BadInput", "WmelError", "suggest_name"},
+    "wmel.errors": {
+        "BadInput",
+        "WmelError",
+        "suggest_name",
+        "LONGEST_LINE",
+        "escape_unprintable",
+        "message_of",
+        "printable",
+    },
     "wmel": {"catalog"},
     "wmel.catalog": {"CATALOGUE", "PRESETS", "REGISTRIES"},
     "wmel.analysis.scorecard": {"metric_data"},  # which metric a text names

@@ -77,7 +77,7 @@ def test_nothing_is_n_a_that_nobody_requested(wmel_command):
         (["--output", "/proc/nowhere/run.json"], "cannot write /proc/nowhere/run.json"),
         (["--output", "folder.json"], "it is a folder"),
         (["--markdown", "/dev/null/card.md"], "cannot write /dev/null/card.md"),
-        (["--layout", "absent.txt"], "cannot read the layout absent.txt"),
+        (["--layout", "absent.txt"], "cannot read absent.txt"),
         (["--no-such-option"], "No such option"),
         (["--perturb-prob", "1.5"], "got 1.5"),
         (["--perturb-prob", "nan"], "got nan"),

@@ -165,7 +165,7 @@ def test_a_detectable_gap_needs_a_rate(oracle):
 
 @pytest.mark.parametrize("n", [10**8, 10**24])
 def test_more_episodes_than_can_be_enumerated_are_refused(n):
-    with pytest.raises(BadInput, match="up to 100000 episodes"):
+    with pytest.raises(BadInput, match=r"100000 episodes|at most"):
         Design(0.5, 0.4).power(n)
 
 

@@ -119,7 +119,21 @@ def spoiled(folder, made, how):
         (folder / "card.json").write_text(json.dumps({**card, "weights_sha256": "0" * 64}))
     elif how == "deep":
         (folder / "card.json").write_text("[" * 200_000)
+    elif how in HOSTILE:
+        (folder / "card.json").write_text(json.dumps({**card, "model": {**card["model"], **HOSTILE[how]}}))
+    elif how == "float8":
+        eighths = {name: one.to(torch.float8_e4m3fn) for name, one in made.model.network.state_dict().items()}
+        write_checkpoint(folder, eighths, made.card)
     return folder
+
+
+HOSTILE = {  # cards of networks that no machine should build, or that no line should show
+    "30 GB": {"hidden": [16_384] * 30},
+    "too many layers": {"hidden": [1] * 100_000},
+    "a million names": {"observation": [f"name {place}" for place in range(1_000_000)]},
+    "nested": {"hidden": json.loads("[" * 400 + "]" * 400)},
+    "a count of 21 digits": {"hidden": [10**20]},
+}
 
 
 @pytest.mark.parametrize(
@@ -135,12 +149,19 @@ def spoiled(folder, made, how):
         ("missing", "valid card of kind"),
         ("others", "does not match card.json"),
         ("deep", "is not JSON"),
+        ("30 GB", "do not match the card"),
+        ("too many layers", "valid card of kind"),
+        ("a million names", "its observation is"),
+        ("nested", "nested more than"),
+        ("a count of 21 digits", "valid card of kind"),
+        ("float8", "float8_e4m3fn"),
     ],
 )
 def test_a_spoiled_checkpoint_is_one_sentence(trained, tmp_path, how, words):
     world, _, made = trained
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(BadInput, match=words) as refused:
         restore(spoiled(tmp_path / how, made, how), world)
+    assert len(str(refused.value)) < 1000
 
 
 def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):

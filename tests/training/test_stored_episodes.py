@@ -259,7 +259,7 @@ def test_what_is_damaged_is_refused(folder, harm):
 )  # fmt: skip
 def test_a_description_that_describes_nothing_is_refused(folder, text):
     (folder.path / DESCRIPTION).write_text(text, encoding="latin-1")
-    with pytest.raises(BadInput, match="does not describe"):
+    with pytest.raises(BadInput, match=r"episodes\.json"):
         folder.read()
 
 
@@ -273,15 +273,15 @@ def test_a_description_of_something_else_is_refused(folder):
 @pytest.mark.parametrize("where", ["nothing", "file"])
 def test_where_there_are_no_episodes_that_is_said(tmp_path, where):
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match=r"cannot read episodes\.json"):
+    with pytest.raises(BadInput, match=r"cannot read .*episodes\.json"):
         EpisodesFolder(tmp_path / where).read()
 
 
 def test_where_nothing_can_be_written_that_is_said(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CannotWrite, match="cannot write the episodes"):
+    with pytest.raises(CannotWrite, match=r"cannot write .*episodes"):
         EpisodesFolder(tmp_path / "file" / "episodes").begin({})
-    with pytest.raises(CannotWrite, match="cannot write the episodes"):
+    with pytest.raises(CannotWrite, match=r"cannot write .*episodes"):
         EpisodesFolder(tmp_path / "file" / "episodes").add(0, *round_of(0))
 
 

@@ -1,5 +1,6 @@
 """The scorecard of a run, the coverage of its states, and stored episodes scored by another success criterion."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +12,21 @@ import numpy as np
 
 from wmel.catalog import METRICS, name_and_settings
 from wmel.contract.criterion import Criterion, Stop, is_met, is_success
-from wmel.errors import BadInput, WmelError, describe_error, locate_code, locate_error, parse_choice, require_whole
+from wmel.errors import (
+    BadInput,
+    WmelError,
+    describe_error,
+    locate_code,
+    locate_error,
+    message_of,
+    parse_choice,
+    printable,
+    require_whole,
+    shorten,
+)
 from wmel.schema import Coverage, EpisodeTable, blank_columns
 from wmel.settings import builds_part
-from wmel.stats.estimate import Estimate
+from wmel.stats.estimate import MAX_EPISODES, Estimate
 from wmel.values import is_json
 
 BINS = 20  # of the histogram of a coverage axis
@@ -55,7 +67,7 @@ def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
     try:
         found = metric(name)(table.read_only())
     except WmelError as error:
-        return Estimate.undefined(str(error))
+        return Estimate.undefined(printable(message_of(error)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -64,7 +76,19 @@ def evaluate_metric(name: str, table: EpisodeTable) -> Estimate:
         return Estimate.undefined(f"the metric broke: {describe_error(error)}")
     if not isinstance(found, Estimate):
         return Estimate.undefined(f"the metric returned a {type(found).__name__}, not an Estimate")
-    return found
+    return found if metric_data(name)["name"] in METRICS.built_in else _recordable(found)
+
+
+def _recordable(found: Estimate) -> Estimate:
+    """The estimate of a plugin as a record holds it: undefined, with the reason, unless its numbers are finite."""
+    try:
+        value, low, high = (None if one is None else float(one) for one in (found.value, found.low, found.high))
+        n, method, reason = int(found.n), printable(found.method), printable(found.reason)
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        return Estimate.undefined(f"the metric returned an invalid Estimate: {describe_error(error)}")
+    if not all(one is None or math.isfinite(one) for one in (value, low, high)) or not 0 <= n <= MAX_EPISODES:
+        return Estimate.undefined(f"the metric returned value {value}, interval {low} to {high}, n {shorten(n)}")
+    return Estimate(value, low, high, n, method, reason)
 
 
 def metric(part: Any) -> Any:

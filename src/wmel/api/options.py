@@ -26,6 +26,7 @@ class Option:
     names: tuple[str, ...] = ()  # what a shell completes it with: kinds of parts, presets, kinds, words
     at_least: float | None = None  # of a number
     at_most: float | None = None
+    is_output: bool = False  # whether it is a file or folder that the verb writes
 
     def __repr__(self) -> str:
         return repr(self.help)  # in the signature of a verb
@@ -91,9 +92,10 @@ Output = Annotated[
         "file.",
         "path",
         ("--out",),
+        is_output=True,
     ),
 ]
-Folder = Annotated[Path | str, Option("Folder for what is written.", "path", ("--out",))]
+Folder = Annotated[Path | str, Option("Folder for what is written.", "path", ("--out",), is_output=True)]
 STORED = Option("What wmel wrote: a record (.json) or the folder of any verb.", "path", is_argument=True)
 Stored = Annotated[Path | str, STORED]
 StoredOrResult = Annotated[Any, STORED]
@@ -112,7 +114,8 @@ PartName = Annotated[
         is_argument=True,
     ),
 ]
-Markdown = Annotated[Path | str | None, Option("Write the table here (Markdown).", "path")]
+Markdown = Annotated[Path | str | None, Option("Write the table here (Markdown).", "path", is_output=True)]
+FORCE = Option("Write over files that wmel did not write.", "flag", default=False)  # of every verb with an output
 Anytime = Annotated[bool, Option("Add pairs until each gap is decided or the maximum is reached.", "flag")]
 Paper = Annotated[bool, Option("Add the answer by the interval and rule of the CPG paper.", "flag")]
 Quiet = Annotated[bool, Option("Show nothing but errors.", "flag", default=False)]
@@ -134,7 +137,11 @@ Sweep = Annotated[
 Device = Annotated[str | None, Option("Device for planning with checkpoints: cpu, cuda, cuda:1.  [default: cpu]")]
 Trajectories = Annotated[
     Path | str | None,
-    Option("Write every step here: actions, states, observations, rewards. One arm: .npz; several: a folder.", "path"),
+    Option(
+        "Write every step here: actions, states, observations, rewards. One arm: .npz; several: a folder.",
+        "path",
+        is_output=True,
+    ),
 ]
 
 

@@ -16,6 +16,7 @@ from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
+from wmel.files import read_text
 from wmel.reports.analysis_record_types import OverTrainingRecord
 from wmel.reports.document import draw_figure, plotly_needed
 from wmel.reports.esnr_record import (
@@ -179,9 +180,9 @@ def read_beside(path: Path | None, runs: Mapping[str, Mapping[int, object]]) -> 
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]]:
     try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        lines = list(csv.reader(read_text(path).removeprefix("\ufeff").splitlines(), strict=True))
+    except csv.Error as error:
+        raise BadInput(f"cannot read {path}: {error}") from error
     return ([name.strip() for name in lines[0]] if lines else []), lines[1:]
 
 

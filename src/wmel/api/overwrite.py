@@ -11,6 +11,7 @@ from wmel.errors import BadInput, BadRecord
 from wmel.experiments.build import ModelPaths, build_environment, describe_parts
 from wmel.experiments.expand import Study
 from wmel.experiments.resume import MAY_CHANGE
+from wmel.files import is_own_file
 from wmel.reports.record_types import RunMetadata, RunRecord, SweepRecord
 from wmel.reports.records import AnyRecord, read_record
 
@@ -24,7 +25,7 @@ def refuse_other_record(path: Path, study: Study) -> None:
     The rule is that of folders (`refuse_other_result`). A file has no rows but its own: its seeds, episodes and swept
     values must be among those of the study.
     """
-    if not path.is_file():
+    if not path.is_file() or not is_own_file(path):  # other files are refused with the options of a verb
         return
     existing = _stored_record(path)
     if not isinstance(existing, RunRecord | SweepRecord) or existing.kind != study.verb["name"]:
@@ -39,7 +40,7 @@ def refuse_other_record(path: Path, study: Study) -> None:
 
 def refuse_other_kind(path: Path, kind: str) -> None:
     """Raises BadInput for a file that is not a record of a kind."""
-    if path.is_file() and (existing := _stored_record(path).kind) != kind:
+    if path.is_file() and is_own_file(path) and (existing := _stored_record(path).kind) != kind:
         raise BadInput(f"{path} holds another result ({existing}): give another file")
 
 

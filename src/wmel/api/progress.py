@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from wmel.contract.trainer import ProgressListener
+from wmel.errors import LONGEST_LINE, printable
 
 SECONDS_BETWEEN_LINES = 5.0
 ROUNDING = 1e-6  # shares of episodes are added up
@@ -19,7 +20,7 @@ def progress_listener(title: str) -> Iterator[ProgressListener]:
 
     def begin(what: str, total: float, unit: str) -> None:
         stack.close()
-        words = f"{title}: {what}" if title else what
+        words = printable(f"{title}: {what}" if title else what)
         advance[0] = stack.enter_context(_progress(words, total, unit))
 
     with stack:
@@ -28,7 +29,7 @@ def progress_listener(title: str) -> Iterator[ProgressListener]:
 
 def note(line: str) -> None:
     """A line on standard error."""
-    print(f"wmel: {line}", file=sys.stderr, flush=True)
+    print(f"wmel: {printable(line, LONGEST_LINE)}", file=sys.stderr, flush=True)
 
 
 def _ignore(what: object, /) -> None:
@@ -44,7 +45,7 @@ def _progress(title: str, total: float, unit: str) -> Iterator[Callable[[float],
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)
         yield lambda finished: bar.advance(task, finished)

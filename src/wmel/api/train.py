@@ -65,7 +65,7 @@ def stored_training(folder: Path) -> Result:
     try:
         return _result(card, folder, LazyValue(lambda: restore_model(folder, catalog.environment(card["environment"]))))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise BadInput(f"the card of {folder} is damaged: {describe_error(error)}") from error
+        raise BadInput(f"the card of {folder} describes no training: {describe_error(error)}") from error
 
 
 def card_of(folder: Path) -> dict[str, Any]:

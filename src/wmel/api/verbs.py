@@ -5,9 +5,9 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from wmel.api.options import Option, SettingOf, SettingsOf
+from wmel.api.options import FORCE, Option, SettingOf, SettingsOf
 from wmel.catalog import REGISTRIES
 from wmel.errors import (
     BadInput,
@@ -18,6 +18,7 @@ from wmel.errors import (
     shorten_values,
     suggest_name,
 )
+from wmel.files import read_text, refuse_foreign_files
 from wmel.settings import Meaning, Setting
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
@@ -25,6 +26,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are ch
     "flag": ("true or false", bool),
     "text": ("text", str),
 }
+_FORCE = inspect.Parameter("force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, FORCE])
 NUMBERS = {"whole": int, "number": float}
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -38,12 +40,15 @@ def verb(function: Verb) -> Verb:
     own, group, part = _read_options(function)
     has_more = part is not None
     known = {name: one for name, one in own.parameters.items() if one.kind is not one.VAR_KEYWORD} | group
+    outputs = [name for name, one in known.items() if getattr(mark_of(one), "is_output", False)]
+    known |= {"force": _FORCE} if outputs else {}
     rest = [one for one in own.parameters.values() if one.kind is one.VAR_KEYWORD and has_more]
 
     def bind(*values: Any, **arguments: Any) -> inspect.BoundArguments:
         unknown = next((name for name in arguments if name not in known and not has_more), None)
         if unknown is not None:
             raise BadInput(_refusal(function.__name__, known, unknown, arguments))
+        may_replace = outputs and _convert(_FORCE, arguments.pop("force", False))
         try:
             bound = own.bind(*values, **arguments)
         except TypeError as error:
@@ -59,6 +64,9 @@ def verb(function: Verb) -> Verb:
                 bound.arguments[name] = _merge_settings({key: named[key] for key in options}, group, named)
             elif name in named:
                 bound.arguments[name] = named[name]
+        written = [Path(named[name]) for name in outputs if named[name] is not None]
+        if written and not may_replace:
+            refuse_foreign_files(written)
         return bound
 
     @functools.wraps(function)
@@ -220,10 +228,7 @@ def _read_layout(layout: Any) -> Any:
     """The drawing of a grid: the text of a file, unless it is the drawing itself."""
     if not isinstance(layout, str | Path) or "\n" in str(layout):
         return layout
-    try:
-        return Path(layout).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the layout {layout}: {error}") from error
+    return read_text(Path(layout))
 
 
 def _option_lines(known: Mapping[str, inspect.Parameter]) -> str:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
 from wmel.cli.unknown_options import describe_refusal, part_of
-from wmel.errors import BadInput, WmelError
+from wmel.errors import LONGEST_LINE, BadInput, WmelError, escape_unprintable, message_of, printable
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
@@ -68,7 +68,7 @@ def main() -> None:
         code = app_for(typed)(typed or ["--help"], standalone_mode=False, prog_name="wmel")
         sys.stdout.flush()
     except WmelError as error:
-        code = _fail(str(error), 2, error, debug=debug)
+        code = _fail(message_of(error), 2, error, debug=debug)
     except typer.TyperException as error:
         code = _fail(_words_of(error, typed), error.exit_code, error, debug=debug)
     except MemoryError as error:
@@ -129,13 +129,13 @@ def show_result(verb: Callable[..., Any], arguments: dict[str, Any], *, as_json:
         arguments["quiet"] = quiet
     result = verb(**arguments)
     for failure in result.failures:
-        print(f"wmel: {failure}", file=sys.stderr)
+        print(f"wmel: {printable(failure, LONGEST_LINE)}", file=sys.stderr)
     if as_json:
         print(result.to_json())
     elif not quiet:
-        print(result)
+        print(*map(escape_unprintable, str(result).split("\n")), sep="\n")
         for what, path in result.files.items():
-            print(f"{what}: {path}")
+            print(escape_unprintable(f"{what}: {path}"))
     return result.exit_code
 
 
@@ -177,7 +177,7 @@ def _fail(message: str, code: int, error: BaseException | None = None, *, debug:
     """One line on standard error, and the exit code that goes with it; the traceback where it is wanted."""
     if debug and error is not None:
         traceback.print_exception(error)
-    print(f"wmel: {' '.join(message.split())}", file=sys.stderr)
+    print(f"wmel: {printable(message, LONGEST_LINE)}", file=sys.stderr)
     return code
 
 

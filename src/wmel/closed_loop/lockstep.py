@@ -28,6 +28,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.criterion import Stop, is_met, is_success
 from wmel.contract.perturbation import Delivery, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Percept
+from wmel.errors import printable
 from wmel.perturbations import perturb_actions, perturb_step, rows_in_window
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable, blank_columns
@@ -280,7 +281,7 @@ class Lockstep:
         whole = self.rules.stop is Stop.HORIZON and self.now == self.rules.max_steps
         self.reward_buffer.close(self.columns, rows, self.now, whole=whole)
         self.columns["steps"][rows] = self.now
-        self.columns["error"][rows] = list(ended.values())
+        self.columns["error"][rows] = [printable(message) for message in ended.values()]
         self._mark_failed(rows[[bool(message) for message in ended.values()]])
         self.running = self.running[~np.isin(self.running, rows)]
 

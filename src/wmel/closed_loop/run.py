@@ -15,7 +15,7 @@ from wmel.contract.criterion import Criterion, Stop, stop_rule
 from wmel.contract.environment import Environment
 from wmel.contract.perturbation import FROM_STEP, Disturbance, Perturbation
 from wmel.contract.policy import Policy
-from wmel.errors import BadInput, require, require_whole
+from wmel.errors import BadInput, printable, require, require_whole
 from wmel.machine import limit_blas_threads, limit_threads, versions_in_use
 from wmel.perturbations import EnvPerturbation
 from wmel.schema import EpisodeTable, Run, SweepPoint, concatenate_tables
@@ -30,7 +30,7 @@ def episode_seeds(seed: int, episodes: int) -> np.ndarray:
     """The episode seeds of a seed: episode k has the seed `seed * 100000 + k`."""
     require_whole(episodes, "the number of episodes")
     require(episodes <= EPISODES_PER_SEED, f"one seed holds at most {EPISODES_PER_SEED} episodes", episodes)
-    require_whole(seed, "a seed", at_least=0)
+    require_whole(seed, "a seed", at_least=0, at_most=2**63)
     require(seed < 2**63 // EPISODES_PER_SEED, "a seed must be below 9e13", seed)
     return seed * EPISODES_PER_SEED + np.arange(episodes)
 
@@ -193,8 +193,8 @@ class BenchmarkRunner:
         whole = self._add_unperturbed(table, report_share)
         progress((1 - share) * len(table) - share * int(table["perturbed"].sum()))
         return Run(
-            environment_name=self.environment.spec.name,
-            policy_name=self.policy.name,
+            environment_name=printable(self.environment.spec.name),
+            policy_name=printable(self.policy.name),
             policy_reads=self.policy.reads,
             policy_settings=self.policy.settings,
             seeds=seeds,

@@ -217,7 +217,7 @@ def check_decision(decision: Decision, space: Space, count: int, observed: dict[
     if not _has_integers(model_steps, count):
         raise BadDecision(f"a policy must return {count} whole numbers of model steps, got {decision.model_steps!r}")
     for row, message in decision.errors.items():
-        if row not in range(count) or not message:
+        if row not in range(count) or not message or not isinstance(message, str):
             raise BadDecision(f"errors must map rows within 0..{count - 1} to messages, got {{{row!r}: {message!r}}}")
     memory = observed if decision.memory is None else check_memory(decision.memory, count)
     if (memory or {}).keys() != (observed or {}).keys():

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from wmel.contract.environment import Environment
-from wmel.errors import BadInput, CannotWrite
-from wmel.files import replace_atomically
+from wmel.errors import BadInput
+from wmel.files import write_atomically
 from wmel.schema import EpisodeTable
 
 
@@ -60,15 +60,7 @@ class Trajectories:
 
 def write_trajectories(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Writes the arrays atomically to an .npz file."""
-
-    def write(draft: Path) -> None:
-        with draft.open("wb") as file:  # numpy would append .npz to a name
-            np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]
-
-    try:
-        replace_atomically(path, write)
-    except OSError as error:
-        raise CannotWrite(f"cannot write the trajectories {path}: {error.strerror or error}") from error
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # pyright: ignore[reportArgumentType]
 
 
 def _pad_rewards(table: EpisodeTable, longest: int) -> np.ndarray:

@@ -11,8 +11,9 @@ from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, is_number, require, require_text, require_whole
 from wmel.parts import Meaning
 from wmel.randomness import Streams
+from wmel.settings import MAX_COUNT
 
-MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1)]
+MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1, cap=MAX_COUNT)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +144,9 @@ class EnvironmentSpec:
 
 
 def _require_texts(names: object, what: str) -> None:
-    is_list = isinstance(names, tuple | list) and len(names) > 0
-    require(is_list and all(isinstance(one, str) for one in names), f"{what} must be a tuple of names", names)
+    listed = names if isinstance(names, tuple | list) else ()
+    is_valid = len(listed) > 0 and all(isinstance(one, str) for one in listed)
+    require(is_valid, f"{what} must be a tuple of names", names)
 
 
 class Environment(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 from wmel import catalog
 from wmel.contract.cell import Arm, Cell, Diagnostic, Part, training_of
 from wmel.errors import BadInput, WmelError
-from wmel.files import hash_files, stamp_of
+from wmel.files import hash_files, read_json, stamp_of
 from wmel.models.callable_model import build_user_model
 from wmel.parts import Registry
 from wmel.values import is_json
@@ -201,8 +201,8 @@ def described_model_hash(checkpoint: Path | None) -> str | None:
 def _stored_card(checkpoint: Path) -> dict[str, Any]:
     """The card of a checkpoint, unchecked; empty if it cannot be read."""
     try:
-        card = json.loads((checkpoint / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        card = read_json(checkpoint / CARD)
+    except BadInput:
         return {}
     return card if isinstance(card, dict) else {}
 

@@ -16,14 +16,14 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from wmel.errors import WmelError, describe_error, locate_error
+from wmel.errors import LONGEST_LINE, WmelError, describe_error, locate_error, message_of, printable
 from wmel.parts import check_settings, refuse_unknown_settings, setting
+from wmel.settings import MAX_THREADS
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 SECONDS_BETWEEN_CHECKS = 0.5  # whether the parent process is alive
 SECONDS_TO_EXIT = 1.0  # of a process that can no longer be used
-MAX_WORKERS = 1024
 MAX_STARTS = 3  # attempts to start a worker
 MAX_ATTEMPTS = 2  # at a job whose worker dies
 PR_SET_PDEATHSIG = 1  # of prctl: the signal that a process gets when its parent dies
@@ -51,7 +51,7 @@ def attempt(work: Callable[[Job], Result], job: Job) -> Result | Failure:
     try:
         return work(job)
     except WmelError as error:
-        return Failure(" ".join(str(error).split()))
+        return Failure(printable(message_of(error), LONGEST_LINE))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit, which would end the run without a word
@@ -84,7 +84,7 @@ class Processes:
     is stopped (SIGSTOP) waits until it goes on or is killed; the other processes take the jobs that are left.
     """
 
-    workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1, cap=MAX_WORKERS)
+    workers: int | None = setting(None, "processes; none: as many as there are cores", at_least=1, cap=MAX_THREADS)
 
     def __post_init__(self):
         check_settings(self)

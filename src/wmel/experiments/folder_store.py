@@ -26,7 +26,7 @@ from wmel.experiments.store_schema import (
     diagnostic_from_stored,
     parse_stored,
 )
-from wmel.files import replace_atomically, stamp_of
+from wmel.files import stamp_of, write_atomically
 from wmel.schema import Coverage, Run
 
 
@@ -164,10 +164,7 @@ class FolderStore:
 
         rows = self._file(block.cell, block.first, block.count, "parquet")
         content = parquet_bytes(result.run.table)
-        try:
-            replace_atomically(rows, lambda path: path.write_bytes(content))
-        except OSError as error:
-            raise CannotWrite(f"cannot write {rows}: {error.strerror or error}") from error
+        write_atomically(rows, content)
         if result.trajectories is not None:
             write_trajectories(rows.with_suffix(".npz"), result.trajectories)
         self._write(
@@ -188,7 +185,7 @@ class FolderStore:
         """The stored reading of a cell; None if there is none or its file is damaged."""
         try:
             found = json.loads((self._cell(cell) / "reading.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return self._unwritten.reading(cell)
         return found if isinstance(found, dict) and found.get("data") is not None else None
 
@@ -222,7 +219,7 @@ class FolderStore:
             stored = json.loads(path.read_text(encoding="utf-8"))
             failures = stored.get("failures", [stored])
             return [{"where": str(one["where"]), "error": str(one["error"])} for one in failures]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return [{"where": str(path), "error": f"{path} is damaged: {error!r}"}]
 
     def blocks(self, cell: Cell) -> tuple[list[StoredBlock], list[str]]:
@@ -303,11 +300,7 @@ class FolderStore:
         return self._cell(cell) / "failed.json"
 
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
-        text = json.dumps(content, indent=1) + "\n"
-        try:
-            replace_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
-        except OSError as error:
-            raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+        write_atomically(path, json.dumps(content, indent=1) + "\n")
 
 
 def copy_models(source: Store, target: Store) -> None:

@@ -11,7 +11,7 @@ from wmel.contract.cell import NO_SETTINGS
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, suggest_name
 from wmel.parts import Registry
-from wmel.settings import Meaning, Setting, settings_of
+from wmel.settings import MAX_COUNT, Meaning, Setting, settings_of
 from wmel.training.data import TRAINING_SEED_OFFSET
 
 
@@ -25,14 +25,14 @@ def _episode_seed(seed: int) -> int:
 
 
 Seed = Annotated[int, AfterValidator(_episode_seed)]
-Whole = Annotated[int, Field(gt=0, lt=10**9)]
+Steps = Annotated[int, Field(gt=0, le=MAX_COUNT)]
 Share = Annotated[float, Field(ge=0, le=1)]
-EXECUTE = Meaning("actions of a plan that are executed; none: the whole plan", at_least=1)
+EXECUTE = Meaning("actions of a plan that are executed; none: the whole plan", at_least=1, cap=MAX_COUNT)
 ENTRY_SETTINGS: Mapping[str, Mapping[str, Setting]] = {  # kind -> settings of an entry that its part does not have
     "planner": {"execute": Setting("execute", int | None, None, EXECUTE)},
     "perturbation": {
         "probability": Setting("probability", float, 1.0, Meaning("share of episodes that are perturbed", 0, 1)),
-        "step": Setting("step", int | None, None, Meaning("step of the perturbation; none: sampled", at_least=0)),
+        "step": Setting("step", int | None, None, Meaning("step it occurs at; none: sampled", 0, cap=MAX_COUNT)),
     },
 }
 ENTRY_KEYS = {"diagnostic": ("environment", "objective")}  # kind -> keys of an entry that are no settings
@@ -204,7 +204,7 @@ class ModelKeys(PartKeys):
 class PlannerKeys(BuiltFromSettings):
     registry = catalog.PLANNERS
 
-    execute: Whole | None = None
+    execute: Steps | None = None
 
 
 class PolicyKeys(PartKeys):
@@ -239,7 +239,7 @@ class PerturbationKeys(PartKeys):
 
     name: str | None = None  # none: no perturbation  # pyright: ignore[reportIncompatibleVariableOverride]
     probability: Share = 1.0
-    step: Annotated[int, Field(ge=0)] | None = None  # none: sampled by each episode's seed
+    step: Annotated[int, Field(ge=0, le=MAX_COUNT)] | None = None  # none: sampled by each episode's seed
 
     @property
     def _registered_name(self) -> str:
@@ -306,7 +306,7 @@ class StudyKeys(Keys):
     about: str = ""
     episodes: Annotated[int, Field(gt=0, le=100_000)] = EPISODES
     seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
-    horizon: Whole | None = None
+    horizon: Steps | None = None
     block: Annotated[int, Field(gt=0, le=10_000)] = 50
     floor: bool = True
     oracle: bool = True

@@ -18,7 +18,7 @@ from wmel.errors import BadInput, BadRecord, describe_error
 from wmel.experiments.build import describe_parts
 from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.store import Store, StoredBlock
-from wmel.files import check_writable
+from wmel.files import check_writable, is_stream
 from wmel.schema import COLUMNS, Coverage, EpisodeTable, Run, SweepPoint, concatenate_tables, pool_coverage
 
 STEPS_SUFFIX = ".npz"
@@ -152,7 +152,7 @@ def _by_seed(run: Run) -> Iterator[tuple[int, EpisodeTable]]:
 def check_steps_path(path: Path, cells: Sequence[Cell]) -> None:
     """Raises an error for a path that cannot be written, and for one file for several arms."""
     files = _steps_files(path, cells)
-    if path.suffix == STEPS_SUFFIX and len(files) > 1:
+    if _is_one_file(path) and len(files) > 1:
         raise BadInput(f"there are {len(files)} arms to record, each in a file of its own: give a folder, got {path}")
     check_writable(*files)
 
@@ -196,17 +196,21 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
+def _is_one_file(path: Path) -> bool:
+    return path.suffix == STEPS_SUFFIX or is_stream(path)
+
+
 def _steps_files(path: Path, cells: Sequence[Cell]) -> dict[Path, list[Cell]]:
     """The cells of each file; a file has the name of its arm, or of arm and setting where arms share a name."""
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.name.removesuffix(f"/seed-{cell.seed}"), []).append(cell)
-    if path.suffix == STEPS_SUFFIX and len(groups) == 1:
+    if _is_one_file(path) and len(groups) == 1:
         return {path: list(cells)}
     arms = Counter(group[0].arm.name for group in groups.values())
     files: dict[Path, list[Cell]] = {}
     for name, group in groups.items():
         stem = group[0].arm.name if arms[group[0].arm.name] == 1 else name
-        file = path / (re.sub(r"[^\w.=@+-]+", "_", stem) + STEPS_SUFFIX)
+        file = path / (re.sub(r"[^\w.=@+-]+", "_", stem)[:100] + STEPS_SUFFIX)
         files[file if file not in files else path / f"{file.stem}-{group[0].key}{STEPS_SUFFIX}"] = group
     return files

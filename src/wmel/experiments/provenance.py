@@ -1,6 +1,7 @@
 """Provenance: the versions, machine and code that rows were computed with, and what has changed since."""
 
 import ast
+import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping

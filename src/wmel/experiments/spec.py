@@ -29,6 +29,7 @@ from wmel.experiments.keys import (
     StudyKeys,
 )
 from wmel.settings import SWEEP, suggest_sweep
+from wmel.values import check_storable
 
 GIVEN = "given"  # key of an entry whose name stands for a live part
 MAX_CELLS = 100_000  # of one study
@@ -139,6 +140,7 @@ def parse_study(
     """
     if not isinstance(data, Mapping):
         raise BadInput(f"a study is a TOML file or a dict, got {format_value(data)}")
+    with_place(path, "study", lambda: check_storable(data))
     top = {key: value for key, value in data.items() if key not in LISTS}
     study = _validate(StudyKeys, top, path, "")
     if study.executor is not None:

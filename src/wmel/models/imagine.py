@@ -165,15 +165,15 @@ def imagine(
     by_step = to_contiguous(actions.swapaxes(0, 1))  # it is read step by step
     values = (by_step if space is None else space.as_values(by_step)).swapaxes(0, 1)
     inputs = as_like(model_input(model, space, by_step.swapaxes(0, 1), values), latents)
-    trajectory = _require_real(rollout(model, latents, inputs), "latents", model)
+    trajectory = _require_real(rollout(model, latents, inputs), "latents", model.spec.name)
     costs = _step_costs(model, objective, trajectory, inputs, values, goals, observation_width)
     return ImaginedRollout(trajectory[:length], costs[:length])
 
 
-def _require_real(array: Array, what: str, model: WorldModel) -> Array:
+def _require_real(array: Array, what: str, model_name: str) -> Array:
     """The array. Raises BadModel unless it holds real numbers."""
     if not is_real(array):
-        raise BadModel(f"{what} of {model.spec.name} must be arrays of real numbers, got {describe_array(array)}")
+        raise BadModel(f"{what} of {model_name} must be arrays of real numbers, got {describe_array(array)}")
     return array
 
 
@@ -187,10 +187,11 @@ def _step_costs(
     observation_width: int | None,
 ) -> Array:
     """Costs of steps 1..H of imagined trajectories [M,H+1,Z]."""
+    name = model.spec.name
     if isinstance(objective, ModelReward):
         assert implements(model, HasReward), "the caller checks that the model has a reward"
-        return as_like(-_require_real(model.rewards(trajectory, inputs), "rewards", model), values)
-    observations = as_like(_require_real(decode_trajectory(model, trajectory), "observations", model), values)
+        return as_like(-_require_real(model.rewards(trajectory, inputs), "rewards", name), values)
+    observations = as_like(_require_real(decode_trajectory(model, trajectory), "observations", name), values)
     if observation_width not in (None, observations.shape[-1]):
         raise BadModel(
             f"decode of {model.spec.name} must return {observation_width} numbers per row, as the environment is "

@@ -12,8 +12,8 @@ from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard, evaluate_metric, stored_scorecard
 from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
-from wmel.errors import BadRecord
-from wmel.files import write_atomically
+from wmel.errors import BadInput, BadRecord
+from wmel.files import read_file, write_atomically
 from wmel.reports.analysis_record_types import (
     CheckRecord,
     ComparisonRecord,
@@ -63,6 +63,7 @@ FILES = {  # kind -> file; of a folder with several the first is loaded
     "check": "check.json",
 }
 _ABSENT = object()
+MOST_RECORD_BYTES = 1 << 31
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 NULLABLE = (*SETTINGS, "layout", "perturbation", "init", "success")
 
@@ -144,10 +145,11 @@ def read_record(path: Path | str) -> AnyRecord:
     """Read a record; anything else than a whole record of this schema version is refused with the reason."""
     path = Path(path)
     try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise BadRecord(f"cannot read {path}: {error.strerror or error}") from error
-    return _parse_record(text, path)
+        return _parse_record(read_file(path, MOST_RECORD_BYTES), path)
+    except BadRecord:
+        raise
+    except BadInput as error:
+        raise BadRecord(str(error)) from error
 
 
 def run_scorecard(record: RunRecord) -> Scorecard:

@@ -9,7 +9,7 @@ from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, loca
 from wmel.kinds import count_required_parameters, kind_of, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
-from wmel.parts import import_object, settings_of
+from wmel.parts import check_readable, import_object, settings_of
 from wmel.settings import builds_part
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
@@ -55,12 +55,14 @@ def build_default(thing: Any, name: str) -> Any:
 
 def _build(make: Any, name: str) -> Any:
     try:
-        return make()
+        part = make()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         place = locate_error(error) or locate_code(make, is_library_shown=True)
         raise BadInput(f"{name} cannot be built with its defaults: {describe_error(error)}{place}") from error
+    check_readable(name, part)
+    return part
 
 
 def _find_part(name: str) -> tuple[str, Any]:

@@ -122,7 +122,7 @@ def _lasting(kit: _WorldModelKit) -> str:
     latents = model.encode(kit.percept, None)
     after = model.step(latents, actions[:, 0])
     results = {"encode": latents, "step": after, "decode": model.decode(after)}
-    rolled = {"rollout": model.rollout(latents, actions)} if implements(model, HasRollout) else {}
+    rolled = {"rollout": rollout(model, latents, actions)} if implements(kit.model, HasRollout) else {}
 
     def call_again() -> None:
         for begin in (after, model.encode(kit.percept.rows(kit.rows[::-1]), None)):

@@ -15,8 +15,8 @@ from wmel.analysis.scorecard import coverage
 from wmel.catalog import TRAINERS
 from wmel.contract.environment import Box, Environment, Finite
 from wmel.contract.trainer import Trainer
-from wmel.errors import BadInput, CannotWrite, describe_error, shorten
-from wmel.files import hash_files, replace_atomically
+from wmel.errors import BadInput, describe_error, shorten
+from wmel.files import hash_files, read_json, write_atomically
 from wmel.machine import versions_in_use
 from wmel.training.data import Dataset
 from wmel.training.fit import FitResult
@@ -83,7 +83,7 @@ def check_same_environment(environment: Environment, described: dict[str, Any]) 
         if described.get(name) != value:
             raise BadInput(
                 f"the checkpoint was trained on {described.get('environment')}, not on {environment.spec.name}: "
-                f"its {name} is {described.get(name)}, here it is {value}"
+                f"its {name} is {shorten(described.get(name))}, here it is {shorten(value)}"
             )
 
 
@@ -98,6 +98,7 @@ def check_action_repeat(environment: Environment, described: dict[str, Any]) -> 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 CARD_HASH = "card_sha256"  # key of a card: the hash of all its other keys; cards of earlier versions have none
 CHECKPOINTS = "checkpoints"  # folder of the intermediate checkpoints, each in a folder named by its updates or epochs
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)  # of weights
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
 
 
@@ -124,13 +125,8 @@ def write_checkpoint(folder: Path, weights: dict[str, torch.Tensor], card: dict[
     stored = _serialize(weights)
     card = {**card, "weights_sha256": sha256(stored).hexdigest()}
     card[CARD_HASH] = _hash_card(json.loads(json.dumps(card)))
-    try:
-        replace_atomically(folder / WEIGHTS, lambda path: path.write_bytes(stored))
-        replace_atomically(
-            folder / CARD, lambda path: path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-        )
-    except OSError as error:
-        raise CannotWrite(f"cannot write the checkpoint {folder}: {error.strerror or error}") from error
+    write_atomically(folder / WEIGHTS, stored)
+    write_atomically(folder / CARD, json.dumps(card, indent=1) + "\n")
 
 
 def copy_checkpoint(source: Path, folder: Path) -> None:
@@ -143,11 +139,7 @@ def copy_checkpoint(source: Path, folder: Path) -> None:
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
     """Writes tensors and metadata to one file."""
-    stored = _serialize(tensors, metadata)
-    try:
-        replace_atomically(path, lambda draft: draft.write_bytes(stored))
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+    write_atomically(path, _serialize(tensors, metadata))
 
 
 def _serialize(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None) -> bytes:
@@ -207,11 +199,9 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card of a checkpoint, from the path of its folder or of its card."""
     folder = _checkpoint_folder(folder)
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"{folder} is not a checkpoint: cannot read {CARD}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{folder} is not a checkpoint: {CARD} is not JSON: {error}") from error
+        card = read_json(folder / CARD)
+    except BadInput as error:
+        raise BadInput(f"{folder} is not a checkpoint: {error}") from error
     if not isinstance(card, dict) or not isinstance(card.get("model"), dict):
         raise BadInput(f"{folder} is not a checkpoint of wmel: its card describes no model")
     if CARD_HASH in card and card[CARD_HASH] != _hash_card(card):
@@ -240,6 +230,7 @@ def restore(folder: Path, environment: Environment, device: str = "cpu", rollout
     target = parse_device(device)
     weights, trainer, described = check_checkpoint(folder, environment)
     try:
+        _check_shapes(weights, trainer, environment)
         network = trainer.blank(environment)
         network.load_state_dict(weights)
     except (KeyError, TypeError, ValueError) as error:
@@ -267,9 +258,28 @@ def check_checkpoint(folder: Path, environment: Environment) -> tuple[dict[str, 
         ) from error
     trainer.check(environment, described)
     for key, values in weights.items():
+        if values.dtype not in DTYPES:
+            raise BadInput(f"the weights in {folder} cannot be used: {key} holds {values.dtype}")
         if not values.isfinite().all():
             raise BadInput(f"the weights in {folder} are damaged: {key} contains NaN or infinity")
     return weights, trainer, described
+
+
+def _check_shapes(weights: dict[str, torch.Tensor], trainer: Trainer, environment: Environment) -> None:
+    """Raises RuntimeError, before a network takes any memory, unless the weights have the shapes that a card describes.
+
+    A network of a plugin that is not built without memory is left to `load_state_dict`.
+    """
+    try:
+        with torch.device("meta"):
+            expected = {name: value.shape for name, value in trainer.blank(environment).state_dict().items()}
+    except (NotImplementedError, RuntimeError):
+        return
+    for name, shape in expected.items():
+        if name in weights and weights[name].shape != shape:
+            raise RuntimeError(f"{name} has shape {tuple(weights[name].shape)}, the card describes {tuple(shape)}")
+    if len(expected) > len(weights):
+        raise RuntimeError(f"it has {len(weights)} tensors, the card describes {len(expected)}")
 
 
 def build_untrained(

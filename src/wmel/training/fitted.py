@@ -17,6 +17,7 @@ from wmel.contract.trainer import ProgressListener, TrainedModel, UnwrittenModel
 from wmel.errors import BadInput, CannotWrite
 from wmel.parts import check_settings, setting
 from wmel.policies.direct import exploration, mixture_label, uses_model_policy
+from wmel.settings import LARGEST_SEED, MAX_COUNT, MAX_THREADS
 from wmel.training.checkpoints import (
     CHECKPOINTS,
     check_same_environment,
@@ -52,8 +53,12 @@ class FittedTrainer(ABC):
         None, "transitions to learn from; none: 2000, of stored data 20000", at_least=2, cap=MAX_TRANSITIONS
     )
     epsilon: float | None = setting(None, "share of actions replaced by random ones; none: 0", at_least=0, at_most=1)
-    episode_steps: int | None = setting(None, "length of the collected episodes, in steps; none: 200", at_least=1)
-    epochs: int | None = setting(None, "passes over the data; none: 200, latent-mlp 80, on grids 800", at_least=1)
+    episode_steps: int | None = setting(
+        None, "length of the collected episodes, in steps; none: 200", at_least=1, cap=MAX_COUNT
+    )
+    epochs: int | None = setting(
+        None, "passes over the data; none: 200, latent-mlp 80, on grids 800", at_least=1, cap=MAX_COUNT
+    )
     batch: int | None = setting(None, "samples per update; none: 256, on grids all", at_least=1)
     learning_rate: float | None = setting(
         None, "of Adam; none: 0.001, latent-mlp 0.006, on grids 0.01", above=0, below=inf
@@ -64,14 +69,15 @@ class FittedTrainer(ABC):
         None,
         "stop after this many epochs without a lower held-out error and keep the best weights; none: never",
         at_least=1,
+        cap=MAX_COUNT,
     )
     checkpoints: tuple[int, ...] | None = setting(
         None,
         "epochs after which an intermediate checkpoint is written; without epochs, the last ends the training",
         at_least=1,
     )
-    seed: int = setting(0, "of the data, the split and the weights", at_least=0)
-    threads: int = setting(1, "threads of the fit", at_least=1)
+    seed: int = setting(0, "of the data, the split and the weights", at_least=0, cap=LARGEST_SEED)
+    threads: int = setting(1, "threads of the fit", at_least=1, cap=MAX_THREADS)
 
     kind: ClassVar[str]
     rollouts: ClassVar[tuple[str, ...]] = ()

@@ -20,7 +20,7 @@ from wmel.training.data import Dataset, Transitions, has_reward, network_input, 
 from wmel.training.fit import FitResult, Samples, fit, observation_errors, reward_errors
 from wmel.training.fitted import ALL, FittedTrainer
 
-MAX_WIDTH = 16_384  # of a layer
+MAX_WIDTH, MAX_LAYERS = 16_384, 100  # of a network
 MIN_SCALE = 1e-6  # of a component that is almost constant
 CONTROL = {"collect": "random", "hidden": (64, 64), "rounded": False}
 FIT_OF_CONTROL = {"epochs": 200, "batch": 256, "learning_rate": 1e-3, "decay": False, "held_out": 0.1}
@@ -29,8 +29,9 @@ GRID = {"collect": ALL, "hidden": (32, 32), "target": "delta", "rounded": True, 
 
 
 def check_hidden(widths: tuple[int, ...] | None) -> None:
-    """Raises BadInput for a network without hidden layers."""
+    """Raises BadInput for a network without hidden layers, or with more than MAX_LAYERS."""
     require(widths is None or len(widths) > 0, "hidden must contain the width of at least one layer", widths)
+    require(widths is None or len(widths) <= MAX_LAYERS, f"hidden must have at most {MAX_LAYERS} layers", widths)
 
 
 def action_width(space: Space) -> int:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from wmel.errors import BadInput, CannotWrite, require_whole
-from wmel.files import replace_atomically
+from wmel.files import read_json, write_atomically
 from wmel.training.data import Dataset, Transitions
 
 DESCRIPTION, ROUND = "episodes.json", "round-{:05d}.safetensors"
@@ -78,19 +78,15 @@ class EpisodesFolder:
         try:
             for old in self._files():
                 old.unlink()
-            text = json.dumps(described, indent=1) + "\n"
-            replace_atomically(self.path / DESCRIPTION, lambda path: path.write_text(text, encoding="utf-8"))
         except OSError as error:
             raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
+        write_atomically(self.path / DESCRIPTION, json.dumps(described, indent=1) + "\n")
 
     def add(self, place: int, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> None:
         """Writes a round: observations [L+1,E,O], actions in [-1, 1] [L,E,A], rewards [L,E]."""
         parts: list[np.ndarray] = [np.ascontiguousarray(part) for part in (observations, actions, rewards)]
         arrays = {str(name): part for name, part in zip(PARTS, parts, strict=True)}
-        try:
-            replace_atomically(self.path / ROUND.format(place), lambda path: path.write_bytes(save(arrays)))
-        except OSError as error:
-            raise CannotWrite(f"cannot write the episodes {self.path}: {error.strerror or error}") from error
+        write_atomically(self.path / ROUND.format(place), save(arrays))
 
     def round(self, place: int) -> tuple[np.ndarray, ...]:
         """Reads a round: observations, actions and rewards."""
@@ -144,14 +140,15 @@ class EpisodesFolder:
     def _read_description(self) -> dict[str, Any]:
         path = self.path / DESCRIPTION
         try:
-            described = json.loads(path.read_text(encoding="utf-8"))
+            described = read_json(path)
+        except BadInput as error:
+            raise BadInput(f"{self.path} contains no episodes: {error}") from error
+        try:
             bounds, names = np.array(described["actions"]["bounds"], float), described["observation"]
             if bounds.ndim != 2 or len(bounds) != 2 or not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
                 raise ValueError("bounds")
             if not isinstance(names, list) or not isinstance(described["environment"], str):
                 raise ValueError("names")
-        except OSError as error:
-            raise BadInput(f"{self.path} contains no episodes: cannot read {DESCRIPTION}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f"{path} does not describe the environment of episodes") from error
         return described

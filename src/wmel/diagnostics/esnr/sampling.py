@@ -12,7 +12,7 @@ from wmel.contract.environment import Box, Finite, Space
 from wmel.errors import BadInput, require
 from wmel.parts import accept_old_names, check_settings, refuse_unknown_settings, setting
 from wmel.randomness import Streams, normals
-from wmel.settings import MAX_COUNT
+from wmel.settings import LARGEST_SEED, MAX_COUNT
 
 Credit = Literal["reward_to_go", "full_return", "paper"]
 Baseline = Literal["leave_one_out", "none", "value"]
@@ -47,7 +47,7 @@ class EsnrSettings:
     raw_elite_mean: bool = setting(False, "cem: the elite mean itself, not its difference from the mean of the samples")
     terminal_value: bool = setting(False, "add the model's value of the last latent to the return")
     literal: bool = setting(False, "the ratio as in the ESNR paper: 1e-8 added to the variance, no bias correction")
-    noise_seed: int = setting(0, "seed of the noise", at_least=0)
+    noise_seed: int = setting(0, "seed of the noise", at_least=0, cap=LARGEST_SEED)
     rows: int = setting(
         2048, "sequences imagined at a time; affects memory, not results", at_least=1, at_most=MAX_COUNT
     )

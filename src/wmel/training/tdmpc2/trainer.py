@@ -10,6 +10,7 @@ from wmel.contract.trainer import ProgressListener, TrainedModel
 from wmel.errors import BadInput
 from wmel.models.tdmpc2.network import SIZES
 from wmel.parts import check_settings, refuse_unknown_settings, setting
+from wmel.settings import MAX_COUNT, MAX_THREADS
 
 if TYPE_CHECKING:
     from wmel.models.tdmpc2.model import TDMPC2Model, TDMPC2WithDecoder
@@ -41,11 +42,11 @@ class TDMPC2Trainer:
     activation: Literal["mish", "relu"] = setting("mish", "of the hidden layers")
     latent_norm: Literal["simnorm", "layernorm", "none"] = setting("simnorm", "how latents are normalised")
     updates: int = setting(100_000, "gradient updates", at_least=1)
-    envs: int = setting(64, "environments stepped in parallel", at_least=1)
-    updates_per_step: int = setting(2, "updates per step of the parallel environments", at_least=1)
+    envs: int = setting(64, "environments stepped in parallel", at_least=1, cap=MAX_COUNT)
+    updates_per_step: int = setting(2, "updates per step of the parallel environments", at_least=1, cap=MAX_COUNT)
     seed_steps: int = setting(2_500, "transitions of random actions before the first update", at_least=1)
-    batch: int = setting(256, "windows per update", at_least=1)
-    horizon: int = setting(3, "steps of a window", at_least=1)
+    batch: int = setting(256, "windows per update", at_least=1, cap=MAX_COUNT)
+    horizon: int = setting(3, "steps of a window", at_least=1, cap=MAX_COUNT)
     decay: float = setting(0.5, "weight of a step of a window relative to the step before", above=0, at_most=1)
     learning_rate: float = setting(3e-4, "of Adam", above=0, below=1)
     encoder_share: float = setting(0.3, "learning rate of the encoder, relative to the others", above=0, below=inf)
@@ -55,10 +56,12 @@ class TDMPC2Trainer:
     reward: float = setting(0.1, "weight of the reward loss", at_least=0, below=inf)
     value: float = setting(0.1, "weight of the value loss", at_least=0, below=inf)
     entropy: float = setting(1e-4, "weight of the policy's entropy", at_least=0, below=inf)
-    decoder_steps: int = setting(5_000, "updates of the decoder, which is fitted after the training", at_least=1)
+    decoder_steps: int = setting(
+        5_000, "updates of the decoder, which is fitted after the training", at_least=1, cap=MAX_COUNT
+    )
     half: bool = setting(False, "round the final weights to half precision")
     seed: int = setting(0, "of the episodes, the weights and the noise", at_least=0, at_most=MAX_SEED)
-    threads: int = setting(1, "threads of the training", at_least=1)
+    threads: int = setting(1, "threads of the training", at_least=1, cap=MAX_THREADS)
     checkpoints: int = setting(
         0,
         "intermediate checkpoints, evenly spaced in the logarithm of the updates",
