@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+REAL = "biuf"  # kinds of dtypes of real numbers
 Array = Any  # a numpy array or a torch tensor; comments give the shapes
 
 
@@ -17,10 +18,12 @@ def namespace_of(array: Array) -> Any:
 
 def is_real(array: Array) -> bool:
     """Whether it is an array of real numbers. A masked array is not: its mask would be lost."""
-    if namespace_of(array) is np:
-        kind = getattr(getattr(array, "dtype", None), "kind", None)
-        return kind is not None and kind in "biuf" and not isinstance(array, np.ma.MaskedArray)
-    return not array.is_complex()
+    if type(array) is np.ndarray:
+        return array.dtype.kind in REAL
+    if namespace_of(array) is not np:
+        return not array.is_complex()
+    kind = getattr(getattr(array, "dtype", None), "kind", None)
+    return kind is not None and kind in REAL and not isinstance(array, np.ma.MaskedArray)
 
 
 def describe_array(array: object) -> str:

@@ -1,6 +1,6 @@
 """A block of episodes that step together. Finished episodes leave the batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Lockstep:
         self.record = record
         self.places = {} if places is None else places  # error -> the line of the user's code that raised it
         spec, count = rules.environment.spec, len(seeds)
-        actions, self.observation_width = spec.actions, len(spec.observation)
+        self.space, self.observation_width = spec.actions, len(spec.observation)
         self.now, self.running = 0, np.arange(count)
         self.columns = blank_columns(count)
         self.columns["episode_seed"][:] = seeds
@@ -59,11 +59,11 @@ class Lockstep:
         self.reward_buffer = RewardBuffer(count)
         self.states = np.empty((count, 0))
         self.state_width: int | None = None  # of the first states
-        self.quantity_names: tuple[str, ...] | None = None  # of the first step
+        self.quantity_names: Set[str] | None = None  # of the first step
         self.memory: dict[str, Array] | None = None
         self.before: dict[str, Array] | None = None  # the memory at the start of this step
-        self.last_action = np.zeros((count, actions.width), actions.dtype)
-        self.queue = np.zeros((count, 1, actions.width), actions.dtype)
+        self.last_action = np.zeros((count, self.space.width), self.space.dtype)
+        self.queue = np.zeros((count, 1, self.space.width), self.space.dtype)
         self.length = np.zeros(count, np.int64)  # of the queue
         self.position = np.zeros(count, np.int64)  # of the next action in the queue
         self.streak = np.zeros(count, np.int64)  # consecutive steps in which the criterion holds
@@ -108,7 +108,7 @@ class Lockstep:
         """Start states, and the quantities of an idle step from them."""
         environment = self.rules.environment
         seeds = self.columns["episode_seed"][rows]
-        states = check_rows(environment.reset(seeds), len(rows), "states", self.state_width)
+        states = check_rows(environment.reset(seeds), len(rows), "states", self.state_width).copy()
         self.state_width = states.shape[1]
         idle, after = environment.spec.actions.idle(len(rows)), states
         if environment.spec.idle is not None:
@@ -142,7 +142,7 @@ class Lockstep:
         streams = Streams(self.columns["episode_seed"][deciding], self.columns["plan_calls"][deciding])
         observed = take_rows(memory, planning)
         decision = self.rules.policy.act(percept, observed, streams)
-        decision = check_decision(decision, self.rules.environment.spec.actions, len(planning), observed)
+        decision = check_decision(decision, self.space, len(planning), observed)
         self.sample.offer(self.first_episode + deciding, percept, take_rows(before, planning), streams)
         return PolicyOutput(memory, planning, decision)
 
@@ -201,7 +201,7 @@ class Lockstep:
         pending = PendingStep(self.states[rows], queue, left, self.last_action[rows], self._steps_since(rows))
         environment, perturbation = self.rules.environment, self.rules.disturbance.perturbation
         after = perturb_step(perturbation, environment, pending, self._streams(rows))
-        return check_pending_step(after, environment.spec.actions, len(rows))
+        return check_pending_step(after, self.space, len(rows))
 
     def _steps_since(self, rows: np.ndarray) -> np.ndarray:
         """Steps since each row's perturbation began. Negative before it."""
@@ -215,7 +215,7 @@ class Lockstep:
         if not len(self.running):
             return
         actions = self._deliver_actions(self.queue[self.running, self.position[self.running]])
-        values = self.rules.environment.spec.actions.as_values(actions)
+        values = self.space.as_values(actions)
         positions = np.arange(len(self.running))
         outcome = self._attribute(lambda some: self._next_states(self.running[some], values[some]), positions)
         after = join_results([result for _, result in outcome.pieces])
@@ -255,7 +255,7 @@ class Lockstep:
     def _quantities(self, states: np.ndarray, values: np.ndarray, after: np.ndarray) -> dict[str, np.ndarray]:
         found = self.rules.environment.quantities(states, values, after)
         quantities = check_quantities(found, len(states), self.quantity_names)
-        self.quantity_names = tuple(quantities)
+        self.quantity_names = quantities.keys()
         return quantities
 
     def _record_step(self, quantities: dict[str, np.ndarray]) -> None:

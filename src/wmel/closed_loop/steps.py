@@ -1,12 +1,12 @@
 """One step of the loop: the rules, rewards, sampled decisions, perturbations, and checks of what parts return."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from wmel.arrays import Array, copy_memory, describe_array, is_real, join_rows, take_rows
+from wmel.arrays import Array, copy_array, describe_array, is_real, join_rows, take_rows
 from wmel.contract.criterion import Criterion, Stop
 from wmel.contract.environment import Environment, Recoverable, Space
 from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
@@ -149,36 +149,38 @@ def perceive(
 
 
 def check_rows(array: np.ndarray, count: int, what: str, width: int | None = None) -> np.ndarray:
-    """A copy of the array [B,...], which its owner may write again.
+    """The array [B,...]. Raises BadStep unless it has one row of real numbers per episode.
 
-    Raises BadStep unless it has one row of real numbers per episode. `width` is the width of earlier rows, if any.
+    `width` is the width of earlier rows, if any.
     """
     shape = np.shape(array)
     if len(shape) != 2 or shape[0] != count or shape[1] != (shape[1] if width is None else width):
         expected = "width" if width is None else width
         raise BadStep(f"an environment must return {what} [{count},{expected}], got shape {shape}")
-    return _copy_numbers(array, what)
+    if not is_real(array):
+        raise _not_real(array, what)
+    return array
 
 
 def check_quantities(
-    quantities: dict[str, np.ndarray], count: int, names: Collection[str] | None = None
+    quantities: dict[str, np.ndarray], count: int, names: Set[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """A copy of the quantities. Raises BadStep unless each has one real number per episode.
+    """The quantities. Raises BadStep unless each has one real number per episode.
 
     `names` are the names of an earlier step, if any.
     """
     for name, numbers in quantities.items():
         if np.shape(numbers) != (count,):
             raise BadStep(f"quantity '{name}' must have the shape ({count},), got {np.shape(numbers)}")
-    if names is not None and set(names) != set(quantities):
+        if not is_real(numbers):
+            raise _not_real(numbers, f"quantity '{name}'")
+    if names is not None and names != quantities.keys():
         raise BadStep(f"every step must have the quantities {', '.join(names)}; got {', '.join(quantities)}")
-    return {name: _copy_numbers(numbers, f"quantity '{name}'") for name, numbers in quantities.items()}
+    return quantities
 
 
-def _copy_numbers(array: np.ndarray, what: str) -> np.ndarray:
-    if not is_real(array):
-        raise BadStep(f"{what} must be an array of real numbers, got {describe_array(array)}")
-    return np.array(array)
+def _not_real(array: object, what: str) -> BadStep:
+    return BadStep(f"{what} must be an array of real numbers, got {describe_array(array)}")
 
 
 def find_not_finite(result: StepResult) -> dict[int, str]:
@@ -193,27 +195,27 @@ def find_not_finite(result: StepResult) -> dict[int, str]:
 
 
 def check_memory(memory: dict[str, Array] | None, count: int) -> dict[str, Array] | None:
-    """A copy of the memory. Raises BadDecision unless each of its arrays has one row per episode."""
+    """The memory. Raises BadDecision unless each of its arrays has one row per episode."""
     for name, array in (memory or {}).items():
         shape = tuple(getattr(array, "shape", ()))
         if shape[:1] != (count,):
             raise BadDecision(f"a policy's memory must hold arrays of {count} rows, and '{name}' has the shape {shape}")
-    return copy_memory(memory)
+    return memory
 
 
 def check_decision(decision: Decision, space: Space, count: int, observed: dict[str, Array] | None) -> Decision:
-    """A copy of the decision with its numbers as arrays, and with the memory of `observe` if it has none.
+    """The decision with its numbers as arrays, and with the memory of `observe` if it has none.
 
     Raises BadDecision for invalid shapes, lengths or rows of errors, for actions outside the space, and for a memory
     with other arrays than that of `observe`.
     """
-    actions, lengths = np.array(decision.actions), np.array(decision.lengths)
+    actions, lengths = np.asarray(decision.actions), np.asarray(decision.lengths)
     if actions.ndim != 3 or len(actions) != count or actions.shape[2] != space.width:
         raise BadDecision(f"a policy must return actions [{count},K,{space.width}], got shape {actions.shape}")
     longest = actions.shape[1]
     if not _has_integers(lengths, count) or lengths.min() < 0 or lengths.max() > longest:
         raise BadDecision(f"a policy must return {count} whole lengths within 0..{longest}, got {lengths.tolist()}")
-    model_steps = np.array(decision.model_steps)
+    model_steps = np.asarray(decision.model_steps)
     if not _has_integers(model_steps, count):
         raise BadDecision(f"a policy must return {count} whole numbers of model steps, got {decision.model_steps!r}")
     for row, message in decision.errors.items():
@@ -237,7 +239,7 @@ def check_pending_step(pending: PendingStep, space: Space, count: int) -> Pendin
     if pending.lengths.min() < 0 or pending.lengths.max() > shape[1]:
         raise BadStep(f"a perturbation must return lengths within 0..{shape[1]}, got {pending.lengths.tolist()}")
     _check_inside(pending.queue, pending.lengths, space, {})
-    return replace(pending, states=states, queue=np.array(pending.queue), lengths=np.array(pending.lengths))
+    return replace(pending, states=states)
 
 
 def _has_integers(numbers: np.ndarray, count: int) -> bool:
@@ -270,7 +272,10 @@ class BatchOutcome(Generic[Result]):
 
 
 def attribute_errors(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> BatchOutcome[Result]:
-    """Calls the function on all rows. If it fails, calls it on each half, down to the single rows that fail."""
+    """Calls the function on all rows. If it fails, calls it on each half, down to the single rows that fail.
+
+    The results of the first half are copied: the call may return the same arrays for the second half.
+    """
     try:
         return BatchOutcome([(rows, call(rows))], {})
     except KeyboardInterrupt:
@@ -280,5 +285,16 @@ def attribute_errors(call: Callable[[np.ndarray], Result], rows: np.ndarray) -> 
             message, place = describe_error(error), locate_error(error)
             return BatchOutcome([], {int(row): message for row in rows}, {message: place} if place else {})
     middle = len(rows) // 2
-    first, second = attribute_errors(call, rows[:middle]), attribute_errors(call, rows[middle:])
+    first = attribute_errors(call, rows[:middle])
+    first = replace(first, pieces=[(some, _copy_arrays(result)) for some, result in first.pieces])
+    second = attribute_errors(call, rows[middle:])
     return BatchOutcome(first.pieces + second.pieces, first.errors | second.errors, second.places | first.places)
+
+
+def _copy_arrays(result: Any) -> Any:
+    """A copy of a result with copies of all arrays in it."""
+    if is_dataclass(result) and not isinstance(result, type):
+        return replace(result, **{one.name: _copy_arrays(getattr(result, one.name)) for one in fields(result)})
+    if isinstance(result, dict):
+        return {name: _copy_arrays(value) for name, value in result.items()}
+    return copy_array(result) if hasattr(result, "dtype") else result
