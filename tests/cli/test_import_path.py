@@ -94,19 +94,37 @@ def repository(tmp_path):
     return folder, ran
 
 
-@pytest.mark.parametrize("filters", [True, False])
-def test_git_is_asked_without_the_programs_of_the_folder(repository, monkeypatch, filters):
+def git_of(folder: Path, monkeypatch):
+    """The revision of a folder, as a row stores it."""
     from wmel.experiments import provenance
 
-    folder, ran = repository
-    if not filters:
-        (folder / ".gitattributes").write_text("")
     monkeypatch.chdir(folder)
     provenance._git.cache_clear()
     try:
-        found = provenance._git()
+        return provenance._git()
     finally:
         provenance._git.cache_clear()
+
+
+def test_a_partial_clone_fetches_nothing_by_a_program_of_its_configuration(repository, tmp_path, monkeypatch):
+    folder, ran = repository
+    for words in (
+        ("-C", str(folder), "config", "uploadpack.allowFilter", "true"),
+        ("clone", "--quiet", "--no-checkout", "--filter=tree:0", f"file://{folder}", str(tmp_path / "part")),
+        ("-C", str(tmp_path / "part"), "config", "remote.origin.uploadpack", str(tmp_path / "program")),
+    ):
+        subprocess.run(["git", *words], check=True)
+    ran.unlink(missing_ok=True)
+    git_of(tmp_path / "part", monkeypatch)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("filters", [True, False])
+def test_git_is_asked_without_the_programs_of_the_folder(repository, monkeypatch, filters):
+    folder, ran = repository
+    if not filters:
+        (folder / ".gitattributes").write_text("")
+    found = git_of(folder, monkeypatch)
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.strip()
