@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from false_claims import SHARES, compare_counts, gap_claims, paired_probability
+from false_claims import SHARES, binomial_masses, compare_counts, gap_claims, paired_probability
 from wmel.analysis.gap import CPGResult
 from wmel.analysis.verdict import ALPHA, DELTA, Label, cpg_verdict
 from wmel.stats.exact import GAP_LEVEL, PairedArms, critical_score, difference_p
@@ -71,6 +71,24 @@ def follow_up(n: int, share: float) -> FollowUp:
         again += mass * float(added[_strict_gaps(n + found.added)[place]].sum())
     later = _gap_whenever(waiting, share)
     return FollowUp(*(float(value) for value in (once, once + advised, once + again, once + later)))
+
+
+def guaranteed_false_gap(n: int) -> float:
+    """The most that a false gap, either way, can be likely after a first look at n pairs, whatever comes after it.
+
+    If the first look shows no gap, the bets against a gap of 0 have some wealth, and by Ville's inequality it ever
+    exceeds 1 / ALPHA with a probability of at most ALPHA times that wealth: for any number of added pairs and of looks.
+    In one direction it is half of this: with equal rates both are alike, and the more one arm is ahead, the less
+    likely are claims for the other.
+    """
+    counts = np.arange(n + 1)
+    wealth = np.exp(np.minimum(log_wealth_at_zero(counts[:, None], counts[None, :]), -np.log(ALPHA)))
+    claimed = np.where(_strict_gaps(n), 1.0, ALPHA * wealth)
+    by_discordant = [
+        float(binomial_masses(count, np.array([0.5]))[0] @ claimed[counts[: count + 1], count - counts[: count + 1]])
+        for count in range(n + 1)
+    ]
+    return float((binomial_masses(n, SHARES) @ np.array(by_discordant)).max())
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,15 @@ ROWS = [
     ),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{RANDOM_SHOOTING}", "oracle", 1, 10, "0.18: dmc_acrobot/cpg.json"),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{RANDOM_SHOOTING}", "mlp", 1, 10, "0.18: dmc_acrobot/cpg.json"),
+    Row(
+        "acrobot-task-starts",
+        f"dmc_acrobot-task/{RANDOM_SHOOTING}",
+        "mlp",
+        1,
+        10,
+        "0.18: dmc_acrobot/coverage_mlp_on_tdmpc2_cpg.json",
+        OTHER_DATA,
+    ),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{CEM}", "oracle", 5, 150, TASK_FILE),
     Row("acrobot-task-starts", f"dmc_acrobot-task/{CEM}", "mlp", 3, 150, TASK_FILE, OTHER_DATA),
     Row("cartpole", f"dmc_cartpole-fixed/{RANDOM_SHOOTING}", "oracle", 27, 30, "CPG 4.9"),
@@ -219,6 +228,16 @@ ROWS = [
         cartpole_source("task", "coverage_mlp_on_tdmpc2_cpg"),
         OTHER_DATA,
     ),
+    Row(
+        "cartpole",
+        f"dmc_cartpole-task/{RANDOM_SHOOTING}",
+        "mlp",
+        0,
+        30,
+        cartpole_source("task", "coverage_mlp_on_tdmpc2_cpg", 5),
+        OTHER_DATA,
+    ),
+    Row("cartpole", f"dmc_cartpole-task/{CEM}", "mlp", 2, 30, cartpole_source("task", "cem_cpg"), OTHER_DATA),
     Row("cartpole", f"dmc_cartpole-task/{CEM}", "mlp", 0, 30, cartpole_source("task", "cem_cpg", 5), OTHER_DATA),
     *(
         Row("tdmpc2-acrobot-horizon", f"dmc_acrobot-fixed/cem-{h}", TD1, s, 150, swept_source(h))
@@ -228,6 +247,7 @@ ROWS = [
         Row("tdmpc2-acrobot-noise", f"{FIXED_CEM}/observation-noise-{sigma}-from-0", TD1, s, 50, NOISE_FILE)
         for sigma, s in TDMPC2_NOISES.items()
     ),
+    Row("tdmpc2-acrobot-task", f"dmc_acrobot-task/{RANDOM_SHOOTING}", TD1, 1, 10, "0.18: dmc_acrobot/tdmpc2_cpg.json"),
     Row("tdmpc2-acrobot-task", f"dmc_acrobot-task/{CEM}", TD1, 4, 150, TASK_FILE),
     *tdmpc2_cartpole(),
     *(
