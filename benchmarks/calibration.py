@@ -99,7 +99,11 @@ def page(measured: Measured, worst: Sequence[Finding]) -> str:
         _bounds(worst),
         _branches(measured["branches"]),
         _unequal(measured["unequal"]),
-        _follow_ups(measured["follow-up"], measured["follow-up, guaranteed"]),
+        _follow_ups(
+            measured["follow-up"],
+            measured["follow-up, guaranteed"],
+            measured["follow-up equivalence, guaranteed"],
+        ),
         _anytime(measured["anytime gap"], measured["anytime equivalence"]),
         _families(measured["independent family"], measured["family of one oracle"]),
         _recipes(measured["recipe"]),
@@ -195,7 +199,7 @@ def unequal_row(one: int, unequal: Group) -> Row:
     return [one, *(three(unequal[pair][0]) for pair in pairs)]
 
 
-def _follow_ups(looks: Group, guaranteed: Group) -> str:
+def _follow_ups(looks: Group, guaranteed: Group, equivalences: Group) -> str:
     names = ("once", "advised", "whenever")
     rows = [
         [n, *(_worst_look(rates, name) for name in names), three(guaranteed[n,]), _worst_look(rates, "again")]
@@ -219,6 +223,12 @@ def _follow_ups(looks: Group, guaranteed: Group) -> str:
         "*Strict again* would judge all pairs by the strict rule as if there had been no first look. That claims too "
         "much, and no command does it.",
         table(["first look at n", "first look alone", "as advised", "whenever", "guaranteed", "strict again"], rows),
+        f"What is guaranteed of false equivalence in the same way, where the rates are {DELTA:g} apart or a few "
+        "multiples of that:",
+        table(
+            ["first look at n", *(n for (n,) in equivalences)],
+            [["false equivalence", *map(three, equivalences.values())]],
+        ),
     )
 
 

@@ -35,6 +35,7 @@ MOST_FALSE: dict[str, float] = {  # greatest probabilities of a false claim
     "a gap in either direction, pairs added: measured": 0.070,
     "a gap in one direction, pairs added: guaranteed": 0.035,
     "a gap in one direction, pairs added: measured": 0.035,
+    "equivalence, pairs added: guaranteed": 0.090,
     "a gap, looking after every pair": 0.050,
     "equivalence, looking after every pair": 0.050,
     "a gap among several, after Holm's correction": 0.050,
@@ -87,6 +88,10 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
         ),
         "follow-up": (repeated_claims.follow_ups, [(n,) for n in repeated_claims.FIRST_LOOKS]),
         "follow-up, guaranteed": (repeated_claims.guaranteed_false_gap, [(n,) for n in NS]),
+        "follow-up equivalence, guaranteed": (
+            repeated_claims.guaranteed_false_equivalence,
+            [(n,) for n in repeated_claims.FIRST_EQUIVALENCES],
+        ),
         "anytime gap": (repeated_claims.anytime_false_gap, [(share,) for share in repeated_claims.DISCORDANT]),
         "anytime equivalence": (
             repeated_claims.anytime_false_equivalence,
@@ -189,9 +194,11 @@ def findings(measured: Measured) -> Iterator[Finding]:
                 yield finding("a gap in either direction, pairs added: measured", value, words)
                 yield finding("a gap in one direction, pairs added: measured", value / 2, words)
     for (n,), value in measured["follow-up, guaranteed"].items():
-        where = f"first look at {n}, any pairs and looks after it"
+        where = _any_look_after(n)
         yield finding("a gap in either direction, pairs added: guaranteed", value, where)
         yield finding("a gap in one direction, pairs added: guaranteed", value / 2, where)
+    for (n,), value in measured["follow-up equivalence, guaranteed"].items():
+        yield finding("equivalence, pairs added: guaranteed", value, _any_look_after(n))
     for (share,), value in measured["anytime gap"].items():
         yield finding("a gap, looking after every pair", value, f"each arm alone solves {share:g}")
     for (rate,), value in measured["anytime equivalence"].items():
@@ -203,6 +210,10 @@ def findings(measured: Measured) -> Iterator[Finding]:
         yield finding(holm, value, f"{k} models, one oracle of rate {rate:g}, {n} pairs, {worse:.0%} worse")
     yield from _coverage_findings(measured)
     yield from _esnr_findings(measured)
+
+
+def _any_look_after(n: int) -> str:
+    return f"first look at {n}, any pairs and looks after it"
 
 
 def _coverage_findings(measured: Measured) -> Iterator[Finding]:

@@ -122,6 +122,12 @@ def test_what_is_guaranteed_of_added_pairs_holds_its_bound(n):
     assert missed_bounds({"follow-up, guaranteed": {(n,): repeated_claims.guaranteed_false_gap(n)}}) == []
 
 
+@pytest.mark.parametrize("n", [10, 29])
+def test_what_is_guaranteed_of_equivalence_holds_its_bound(n):
+    found = repeated_claims.guaranteed_false_equivalence(n)
+    assert missed_bounds({"follow-up equivalence, guaranteed": {(n,): found}}) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [10, 30])
 def test_no_enumerated_follow_up_exceeds_what_is_guaranteed(n):
