@@ -54,7 +54,7 @@ reproduction: .venv/all.stamp  ## run what is missing of studies/paper, write re
 	$(BIN)/python benchmarks/reproduction.py
 
 schema: .venv/core.stamp  ## write docs/record.schema.json anew
-	$(BIN)/python -c "from wmel.reports.any_record import schema_text; print(schema_text(), end='')" > docs/record.schema.json
+	$(BIN)/python -c "from wmel.reports.records import schema_text; print(schema_text(), end='')" > docs/record.schema.json
 
 glossary: .venv/all.stamp  ## write docs/glossary.md and docs/metrics.md anew
 	$(BIN)/python -c "from wmel.glossary.pages import glossary_text; print(glossary_text(), end='')" > docs/glossary.md

@@ -28,7 +28,7 @@ from sampled_coverage import (
 from wmel.analysis.verdict import DELTA, Label
 from wmel.stats.estimate import MIN_MIDDLE, MIN_VALUES, episodes_for_percentile
 from wmel.stats.means import MIN_CLUSTERS
-from wmel.stats.recipes import MIN_TRAININGS
+from wmel.stats.proportions import MIN_TRAININGS
 
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 SHOWN_NS = (*range(5, 65, 5), *range(70, 110, 10), *range(125, 301, 25))

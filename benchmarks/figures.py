@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wmel.reports.over_training_curves import TrainingReadings
+from wmel.reports.esnr_record import TrainingReadings
 
 ROOT = Path(__file__).parents[1]
 MODELS, FIGURES = ROOT / "models", ROOT / "docs/figures"

@@ -22,7 +22,7 @@ from reproduction import (
     mean_of,
     result_of,
 )
-from wmel.reports.envelopes import ComparedEntry, ComparisonEntry
+from wmel.reports.analysis_record_types import ComparedEntry, ComparisonEntry
 
 FINDINGS, CALIBRATION, MODELS = Path("docs/findings.md"), Path("docs/calibration.md"), Path("models")
 SIZE_5 = ("cartpole-td5-100k", "cartpole-td5")

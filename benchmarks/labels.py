@@ -8,7 +8,7 @@ from typing import Any
 from findings_figures import END, START
 from reproduction import RESULTS, names, result_of
 from wmel.analysis.verdict import ALPHA
-from wmel.reports.envelopes import ComparedEntry, StudyRecord
+from wmel.reports.analysis_record_types import ComparedEntry, StudyRecord
 
 BEFORE, PAGE, NAME = RESULTS / "labels-before-0015.json", RESULTS / "README.md", "changed labels"
 

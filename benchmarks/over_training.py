@@ -13,9 +13,8 @@ from reproduction import RESULTS, result_of
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.over_training import SIDE, CurveShape, Levels, TrainingCurve, u_shape
 from wmel.experiments.load import load_study
-from wmel.reports.envelopes import EsnrEntry, EsnrRecord
-from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.over_training_curves import TrainingReadings, correlations
+from wmel.reports.analysis_record_types import EsnrEntry, EsnrRecord
+from wmel.reports.esnr_record import TrainingReadings, correlations, joined_esnr_record
 
 STUDY = "tdmpc2-over-training"
 PLANNERS = {"random-shooting": "random shooting", "cem": "CEM"}

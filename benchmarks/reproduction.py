@@ -13,8 +13,8 @@ import numpy as np
 
 import wmel
 from wmel.analysis.scorecard import stored_scorecard
-from wmel.reports.entries import scorecard_entry
-from wmel.reports.envelopes import ComparisonEntry, StudyRecord
+from wmel.reports.analysis_record_types import ComparisonEntry, StudyRecord
+from wmel.reports.record_entries import scorecard_entry
 from wmel.stats.estimate import two_sided_z
 from wmel.stats.power import binomial_table
 from wmel.stats.proportions import miettinen_nurminen, score

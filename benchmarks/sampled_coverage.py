@@ -12,7 +12,7 @@ import numpy as np
 from wmel.stats.estimate import Estimate, interquartile_mean, mean_over_clusters, percentile_over_clusters
 from wmel.stats.exact import probability_of_improvement
 from wmel.stats.means import Scale, cluster_bootstrap, weighted_mean
-from wmel.stats.recipes import recipe_gap
+from wmel.stats.proportions import recipe_gap
 
 SEED = 10
 RUNS = {"recipe": 1000, "mean": 10_000, "middle": 10_000, "percentile": 1000, "ratio": 1000, "improvement": 1000}

@@ -9,7 +9,6 @@ from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart, refuse_definition, suggest_name, with_article
 from wmel.kinds import kind_of
 from wmel.parts import Part, Registry, import_object, name_and_settings
-from wmel.perturbation_text import build_perturbation, perturbation_as_data
 from wmel.settings import builds_part, has_parameter
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
@@ -68,18 +67,18 @@ POLICIES = Registry(
 PERTURBATIONS = Registry(
     "perturbation",
     {
-        "env-default": Part("wmel.perturbations.built_in:EnvPerturbation", "the environment's own perturbation"),
+        "env-default": Part("wmel.perturbations:EnvPerturbation", "the environment's own perturbation"),
         "drop-next": Part(
-            "wmel.perturbations.built_in:DropNextActions",
+            "wmel.perturbations:DropNextActions",
             "-K: the next K planned actions are dropped, no time passes",
         ),
-        "hold-idle": Part("wmel.perturbations.built_in:hold_idle", "-K: the idle action runs for K steps"),
-        "hold-last": Part("wmel.perturbations.built_in:hold_last", "-K: the last action repeats for K steps"),
+        "hold-idle": Part("wmel.perturbations:hold_idle", "-K: the idle action runs for K steps"),
+        "hold-last": Part("wmel.perturbations:hold_last", "-K: the last action repeats for K steps"),
         "observation-noise": Part(
-            "wmel.perturbations.built_in:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
+            "wmel.perturbations:ObservationNoise", "-SIGMA[@STEPS]: Gaussian noise on observations"
         ),
-        "action-delay": Part("wmel.perturbations.built_in:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
-        "composite": Part("wmel.perturbations.built_in:CompositePerturbation", ":A+B: several at once, in order"),
+        "action-delay": Part("wmel.perturbations:ActionDelay", "-K[@STEPS]: actions arrive K steps late"),
+        "composite": Part("wmel.perturbations:CompositePerturbation", ":A+B: several at once, in order"),
     },
     group="wmel.perturbations",
 )
@@ -290,11 +289,15 @@ def describe_objective(objective: Any) -> dict[str, Any]:
 
 def perturbation(given: str | Mapping[str, Any]) -> Any:
     """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
+    from wmel.contract.perturbation import build_perturbation  # imported late: it imports numpy
+
     return build_perturbation(perturbation_data(given), PERTURBATIONS)
 
 
 def perturbation_data(part: str | Mapping[str, Any]) -> dict[str, Any]:
     """A perturbation as {name, **settings}, from that or from text."""
+    from wmel.contract.perturbation import perturbation_as_data  # imported late: it imports numpy
+
     return perturbation_as_data(part, PERTURBATIONS)
 
 

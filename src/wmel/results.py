@@ -197,8 +197,7 @@ class Result:
 
         Raises BadInput for a folder with another result, and for a result with neither rows nor record.
         """
-        from wmel.reports.any_record import FILES
-        from wmel.reports.records import write_record
+        from wmel.reports.records import FILES, write_record
 
         folder = Path(folder)
         if self.store is None and self.write is None and self.record is None:
@@ -223,9 +222,8 @@ class Result:
 def _check_same_result(folder: Path, result: Result) -> None:
     """Raises BadInput if a folder holds another result."""
     from wmel.experiments.store import MANIFEST
-    from wmel.reports.any_record import FILES
-    from wmel.reports.entries import same_record
-    from wmel.reports.records import read_record
+    from wmel.reports.record_entries import same_record
+    from wmel.reports.records import FILES, read_record
 
     found = [name for name in (MANIFEST, *FILES.values()) if (folder / name).exists()]
     for name in found:

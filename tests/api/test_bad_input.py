@@ -6,7 +6,7 @@ import pytest
 import wmel
 from tests.experiments.swept_parts import Executing
 from wmel import catalog
-from wmel.api.given import Given
+from wmel.api.study_entries import EntryBuilder
 from wmel.errors import BadInput, WmelError
 from wmel.parts import Part
 
@@ -161,7 +161,7 @@ def test_a_function_that_makes_no_policy_is_named(name):
 
 
 def test_settings_may_be_texts_as_on_the_command_line():
-    assert Given.of(["planner.elites=8"]).settings["planner"] == {"elites": "8"}
+    assert EntryBuilder.of(["planner.elites=8"]).settings["planner"] == {"elites": "8"}
     found = wmel.run(policy="cem", episodes=1, horizon=2, settings=["planner.elites=2", "planner.candidates=8"])
     assert found.record.metadata.planner["elites"] == 2
 
@@ -173,7 +173,7 @@ def test_none_can_be_swept():
 
 
 def test_the_key_of_a_mapping_is_the_name_of_a_model():
-    (entry,) = Given.of(None).models({"m": {"checkpoint": "folder"}})
+    (entry,) = EntryBuilder.of(None).models({"m": {"checkpoint": "folder"}})
     assert entry == {"name": "m", "checkpoint": "folder"}
 
 

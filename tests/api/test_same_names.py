@@ -10,7 +10,7 @@ from tests.experiments.still import dynamics
 from tests.experiments.swept_parts import Lengths, Near, Room
 from wmel.contract.policy import Decision
 from wmel.errors import BadInput
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 
 ROOM = Room(4)  # three steps to the right
 RIGHT = next(place for place, name in enumerate(ROOM.spec.actions.names) if name == "right")

@@ -11,12 +11,10 @@ LAYERS = [
     {
         "arrays",
         "randomness",
-        "renamed",
         "kinds",
         "parts",
         "settings",
         "values",
-        "perturbation_text",
         "errors",
         "stats",
         "machine",

@@ -6,7 +6,7 @@ from tests.conftest import says
 from wmel import BenchmarkRunner, catalog, run_record, sweep_record, write_record
 from wmel.analysis.pooling import Arms
 from wmel.models.oracle import Oracle
-from wmel.reports.envelopes import ComparisonRecord
+from wmel.reports.analysis_record_types import ComparisonRecord
 from wmel.reports.study_record import cpg_record, write_comparison
 from wmel.schema import SweepPoint
 

@@ -12,7 +12,7 @@ from wmel.errors import BadInput, with_article
 CODE = """
 import sys
 import wmel
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 from wmel.stats.estimate import Estimate
 
 MAZE = wmel.environment("maze_toy")

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.conftest import says
-from wmel.api.given import Given
+from wmel.api.study_entries import EntryBuilder
 from wmel.errors import BadInput
 from wmel.reports.records import read_record
 
@@ -73,7 +73,7 @@ def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, model
 
 
 def test_a_checkpoint_given_by_its_card_has_the_choice_too(models):
-    given = Given.of(None, model={"rollout": "decoded"})
+    given = EntryBuilder.of(None, model={"rollout": "decoded"})
     found = given.models([str(models / "td" / "card.json"), models / "mlp"])
     assert [(entry["name"], entry["checkpoint"]) for entry in found] == [
         (name, str(models / name)) for name in ("td", "mlp")
@@ -85,7 +85,7 @@ def test_a_kind_that_is_no_word_is_refused(models, tmp_path):
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "card.json").write_text(json.dumps({"model": {"kind": ["tdmpc2"]}, "weights_sha256": ""}))
     with pytest.raises(BadInput):
-        Given.of(None, model={"rollout": "latent"}).models([tmp_path / "odd", models / "td"])
+        EntryBuilder.of(None, model={"rollout": "latent"}).models([tmp_path / "odd", models / "td"])
 
 
 def test_gradients_are_asked_where_a_models_own_policy_goes(wmel_command, models):

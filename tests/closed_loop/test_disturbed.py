@@ -13,8 +13,7 @@ from wmel.closed_loop.run import episode_seeds, run_episodes
 from wmel.closed_loop.steps import NEVER, schedule_perturbations
 from wmel.contract.perturbation import Disturbance
 from wmel.contract.policy import Decision
-from wmel.perturbations.built_in import ActionDelay, DropNextActions, EnvPerturbation, ObservationNoise
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import ActionDelay, DropNextActions, EnvPerturbation, NoEffect, ObservationNoise
 from wmel.schema import OUTCOMES
 
 

@@ -9,7 +9,7 @@ import torch
 
 from wmel import catalog
 from wmel.closed_loop.run import episode_seeds
-from wmel.reports.envelopes import StudyRecord
+from wmel.reports.analysis_record_types import StudyRecord
 from wmel.training.checkpoints import read_card, restore
 from wmel.training.tdmpc2.online import play_episodes
 

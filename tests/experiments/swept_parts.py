@@ -6,7 +6,7 @@ from tests.experiments.plain_planner import Plain
 from wmel.contract.objective import DiscountedSum
 from wmel.contract.policy import Decision
 from wmel.environments.grids import GridWorld, Layout
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 
 
 class March:

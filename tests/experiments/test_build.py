@@ -17,7 +17,7 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import load_study
 from wmel.experiments.run import RunOptions, run_study
 from wmel.machine import limit_threads
-from wmel.reports.envelopes import StudyRecord
+from wmel.reports.analysis_record_types import StudyRecord
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_report import gap_sentence

@@ -9,7 +9,7 @@ import wmel
 from tests.experiments.studies import LEARNED, written
 from tests.models.tdmpc2.untrained import untrained_checkpoint
 from wmel import catalog, files
-from wmel.api.given import Given
+from wmel.api.study_entries import EntryBuilder
 from wmel.errors import BadInput
 from wmel.experiments import build
 from wmel.experiments.build import _ModelCache, files_hash
@@ -83,7 +83,7 @@ def test_an_environment_of_the_catalogue_given_as_an_object_is_built_once_more_a
     world = make("maze_toy", max_steps=17)
     monkeypatch.setattr(catalog, "environment", lambda name, **how: (built.append(how), make(name, **how))[1])
     for _ in range(3):
-        Given.of(None).part("environment", world)
+        EntryBuilder.of(None).part("environment", world)
     assert len(built) <= 1
 
 

@@ -16,12 +16,12 @@ from wmel.contract.criterion import Stop
 from wmel.diagnostics.esnr.result import mean_over_states
 from wmel.errors import BadInput
 from wmel.models.oracle import Oracle
-from wmel.reports.any_record import RECORD
-from wmel.reports.entries import estimate_entry
+from wmel.reports.esnr_record import TrainingReadings
 from wmel.reports.esnr_report import esnr_sentences
-from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.over_training_curves import TrainingReadings
 from wmel.reports.over_training_report import over_training_document
+from wmel.reports.record_entries import estimate_entry
+from wmel.reports.record_types import EstimateEntry
+from wmel.reports.records import RECORD
 from wmel.reports.study_record import cpg_record, study_of_gaps
 from wmel.reports.study_report import study_document
 from wmel.reports.terminal import render_terminal

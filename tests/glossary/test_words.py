@@ -33,7 +33,7 @@ from wmel.glossary.lookup import (
 )
 from wmel.glossary.words import FILES, MEASURES, written_group, written_groups
 from wmel.reports.answers import Advice, Unseen
-from wmel.reports.any_record import RECORD
+from wmel.reports.records import RECORD
 from wmel.reports.study_answers import ACTING, MIXED, PLANNED
 from wmel.schema import COLUMNS as EPISODE_COLUMNS
 from wmel.stats.estimate import MIN_VALUES

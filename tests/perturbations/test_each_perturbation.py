@@ -9,15 +9,18 @@ from wmel import catalog
 from wmel.contract.environment import Box
 from wmel.contract.perturbation import Delivery, Disturbance, PendingStep
 from wmel.errors import BadInput, UnknownPart
-from wmel.perturbations.built_in import (
+from wmel.perturbations import (
     ActionDelay,
     CompositePerturbation,
     DropNextActions,
     EnvPerturbation,
     HoldNextActions,
     ObservationNoise,
+    perturb_actions,
+    perturb_observations,
+    perturb_step,
+    rows_in_window,
 )
-from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step, rows_in_window
 from wmel.randomness import Streams
 
 STREAMS = Streams(np.array([5, 6]), np.array([3, 3]))

@@ -13,9 +13,9 @@ from wmel.analysis.pooling import Arms, StudyComparison, StudyComparisons, Study
 from wmel.analysis.scorecard import scorecard
 from wmel.analysis.verdict import Correction
 from wmel.contract.criterion import Stop
-from wmel.reports.entries import estimate_entry, scorecard_entry
-from wmel.reports.envelopes import ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import CPGEntry, CPGRecord, ScorecardEntry
+from wmel.reports.analysis_record_types import ReadingEntry, StudyRecord
+from wmel.reports.record_entries import estimate_entry, scorecard_entry
+from wmel.reports.record_types import CPGEntry, CPGRecord, ScorecardEntry
 from wmel.reports.study_record import cpg_entry, cpg_record, study_of_gaps, study_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate

@@ -11,10 +11,10 @@ from wmel.analysis.pooling import Arms
 from wmel.analysis.scorecard import scorecard
 from wmel.analysis.verdict import Correction, Label
 from wmel.contract.criterion import Stop
+from wmel.reports.analysis_record_types import ClaimsEntry, ComparedEntry, ComparisonEntry, MissingEntry, StudyRecord
 from wmel.reports.answers import DIRECTIONS
-from wmel.reports.entries import estimate_entry, scorecard_entry
-from wmel.reports.envelopes import ClaimsEntry, ComparedEntry, ComparisonEntry, MissingEntry, StudyRecord
-from wmel.reports.json_envelope import EstimateEntry, RunMetadata
+from wmel.reports.record_entries import estimate_entry, scorecard_entry
+from wmel.reports.record_types import EstimateEntry, RunMetadata
 from wmel.reports.study_record import cpg_entry
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate

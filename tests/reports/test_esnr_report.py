@@ -2,7 +2,7 @@
 
 import pytest
 
-from wmel.reports.envelopes import EsnrRecord
+from wmel.reports.analysis_record_types import EsnrRecord
 from wmel.reports.esnr_report import esnr_document, esnr_sentences
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from wmel.reports.any_record import RECORD
 from wmel.reports.cells import part_data
 from wmel.reports.markdown import render_markdown
+from wmel.reports.records import RECORD
 from wmel.reports.study_gaps import study_gaps
 from wmel.reports.study_report import study_document
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reports.test_esnr_report import reading, record
+from wmel.reports.esnr_record import TrainingReadings, correlations
 from wmel.reports.html import render_html
 from wmel.reports.markdown import render_markdown
-from wmel.reports.over_training_curves import TrainingReadings, correlations
 from wmel.reports.over_training_report import (
     correlation_table,
     over_training_document,

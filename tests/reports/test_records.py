@@ -7,9 +7,8 @@ import pytest
 from wmel import BenchmarkRunner, catalog, horizon_sweep, read_record, run_record, sweep_record, write_record
 from wmel.analysis.scorecard import scorecard
 from wmel.errors import BadRecord, CannotWrite
-from wmel.reports.any_record import schema_text
-from wmel.reports.entries import episode_entries, episode_table
-from wmel.reports.records import recorded_sweep, run_scorecard
+from wmel.reports.record_entries import episode_entries, episode_table
+from wmel.reports.records import recorded_sweep, run_scorecard, schema_text
 from wmel.schema import COLUMNS
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmel.errors import BadInput
-from wmel.stats.proportions import clopper_pearson
-from wmel.stats.recipes import MIN_TRAININGS, bounded_mean, recipe_gap
+from wmel.stats.proportions import MIN_TRAININGS, bounded_mean, clopper_pearson, recipe_gap
 
 rates = st.lists(st.integers(0, 50).map(lambda count: count / 50), min_size=1, max_size=20)
 

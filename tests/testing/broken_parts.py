@@ -11,7 +11,7 @@ from wmel.contract.environment import EnvironmentSpec, Finite
 from wmel.contract.perturbation import PendingStep
 from wmel.contract.planner import Plan, PlanningProblem
 from wmel.contract.world_model import WorldModelSpec
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 from wmel.planners.random_shooting import RandomShooting
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable

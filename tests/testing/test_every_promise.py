@@ -8,7 +8,7 @@ import pytest
 from tests.policies.own_models import Batched, Four
 from tests.testing.wrapped import Wrapped
 from wmel import CEM, Criterion, Estimate, catalog, testing
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 from wmel.planners.random_shooting import RandomShooting
 from wmel.stats.estimate import wilson
 

@@ -15,7 +15,7 @@ from wmel.schema import PLANNING, Coverage, Run, pool_runs
 from wmel.stats.estimate import Estimate
 from wmel.stats.means import check_equal_shares, paired_t
 from wmel.stats.paired import PairedCounts, holm
-from wmel.stats.recipes import recipe_gap
+from wmel.stats.proportions import recipe_gap
 
 
 @dataclass(frozen=True)

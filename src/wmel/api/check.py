@@ -19,9 +19,9 @@ from wmel.experiments.build import named_environment
 from wmel.kinds import check_methods
 from wmel.machine import requirements, wmel_version
 from wmel.parts import name_and_settings
+from wmel.reports.analysis_record_types import CheckRecord, FindingEntry
 from wmel.reports.document import draw_figure
-from wmel.reports.envelopes import CheckRecord, FindingEntry
-from wmel.reports.records import stamp
+from wmel.reports.record_types import stamp
 from wmel.reports.terminal import lines_of, table
 from wmel.results import Result
 from wmel.testing.findings import Finding

@@ -9,13 +9,13 @@ from wmel.analysis.compare import paired_deltas
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs
 from wmel.api.load import load
-from wmel.api.same_record import refuse_other_kind
+from wmel.api.overwrite import refuse_other_kind
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy, load_study
+from wmel.reports.analysis_record_types import ComparisonRecord
 from wmel.reports.compare_report import compare_answer, compare_document, comparison_record
 from wmel.reports.document import draw_figure
-from wmel.reports.envelopes import ComparisonRecord
 from wmel.reports.records import write_record
 from wmel.results import Result
 from wmel.schema import Run, pool_runs

@@ -10,7 +10,7 @@ from wmel.analysis.pooling import Arms, study_comparisons
 from wmel.analysis.verdict import TAU, paper_rule
 from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, result_of_runs, run_episodes, task_data
-from wmel.api.given import Given
+from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput, requires_package
@@ -19,7 +19,7 @@ from wmel.experiments.expand import paper_options, training_of_cell
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.reports.document import draw_figure
-from wmel.reports.json_envelope import CPGEntry, CPGRecord
+from wmel.reports.record_types import CPGEntry, CPGRecord
 from wmel.reports.study_gaps import study_answer
 from wmel.reports.study_record import FILE, cpg_record, missing_entries, recorded_arms, study_of_gaps, write_comparison
 from wmel.reports.study_report import study_document
@@ -53,7 +53,7 @@ def cpg(
     **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Run a planner on the true dynamics and on models, on the same seeds, and return the gap and its verdict."""
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     folder = None if options["output"] is None else Path(options["output"])
     if folder is not None and folder.suffix == RECORD_SUFFIX:
         raise BadInput(f"a gap is a folder with a record for each arm: give a folder as output, got {folder}")
@@ -67,33 +67,33 @@ def cpg(
         raise BadInput(
             f"{option} adds a rule that does not allow for an --anytime run, which may stop early: leave it out"
         )
-    entries = given.models(models)
+    entries = builder.models(models)
     if not entries:
         raise BadInput("a gap needs at least one model")
-    task = task_data(given, environment, options)
+    task = task_data(builder, environment, options)
     if anytime and len(task["seeds"]) > 1:
         raise BadInput(f"a run that may stop early takes its episodes from one seed, got {task['seeds']!r}")
     data = {
         "name": "cpg",
         **task,
         **({"block": ROUND, "episodes": max_episodes or MOST_PAIRS} if anytime else {}),
-        "planners": [given.part("planner", planner)],
-        "objectives": given.objectives(options["objective"], task["environments"][0]),
+        "planners": [builder.part("planner", planner)],
+        "objectives": builder.objectives(options["objective"], task["environments"][0]),
         "models": entries,
     }
-    given.judges_gaps = True
+    builder.judges_gaps = True
     stored = {
         "name": "cpg",
-        **paper_options(tau, is_added=paper or bool(given.preset.get("verdict"))),
+        **paper_options(tau, is_added=paper or bool(builder.preset.get("verdict"))),
         "models": {entry["name"]: entry.get("checkpoint") or entry.get("object") for entry in entries},
         "coverage": {name: asdict(one) for name, one in data_coverage(entries).items()},
     }
     return run_episodes(
-        given,
+        builder,
         data,
         options,
         stored,
-        lambda loaded, store: stored_gap(loaded, store, objects=given.objects),
+        lambda loaded, store: stored_gap(loaded, store, objects=builder.objects),
         write=lambda result: _write(result, folder),
         anytime=anytime,
         needs_criterion=True,

@@ -7,17 +7,16 @@ from typing import Annotated, Any
 
 from wmel.api import options as o
 from wmel.api.episodes import RECORD_SUFFIX, check_outputs, run_and_load, runner_options, store_for
-from wmel.api.given import Given, has_its_settings, seeds_of
-from wmel.api.objects import is_oracle
+from wmel.api.live_parts import is_oracle
 from wmel.api.study import stored_study
+from wmel.api.study_entries import EntryBuilder, has_its_settings, seeds_of
 from wmel.api.sweep_keys import Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.expand import Study
 from wmel.experiments.resume import with_stored_points
 from wmel.parts import name_and_settings
-from wmel.reports.any_record import FILES
-from wmel.reports.records import write_record
+from wmel.reports.records import FILES, write_record
 from wmel.results import Result
 
 SHARED = frozenset(o.ReadingOptions.__annotations__)  # options that are no settings of the diagnostic
@@ -37,18 +36,18 @@ def diagnose(
 
     Without a model it is applied to the oracle.
     """
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     folder = None if output is None else Path(output)
     if folder is not None and folder.suffix == RECORD_SUFFIX:
         raise BadInput(f"readings are stored in a folder with their report: give a folder as output, got {folder}")
     names = (FILES["study"], "report.md", "report.html")
     files = {} if folder is None else {name: folder / name for name in names}
     check_outputs(*files.values())
-    entries = given.models(without_oracle(models))
-    diagnostic_entry = _diagnostic_entry(given, diagnostic, diagnostic_settings(options))
+    entries = builder.models(without_oracle(models))
+    diagnostic_entry = _diagnostic_entry(builder, diagnostic, diagnostic_settings(options))
     swept = read_sweeps(sweep)
-    study = reading_study(given, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
-    result = read_models(given, study, folder, options, stored_study)
+    study = reading_study(builder, environment, entries, diagnostic_entry, options, {"name": "diagnose"}, swept)
+    result = read_models(builder, study, folder, options, stored_study)
     if folder is not None:
         write_record(files[FILES["study"]], result.record)
         for path in ("report.md", "report.html"):
@@ -57,17 +56,17 @@ def diagnose(
     return result
 
 
-def _diagnostic_entry(given: Given, diagnostic: Any, beside: Mapping[str, Any]) -> dict[str, Any]:
+def _diagnostic_entry(builder: EntryBuilder, diagnostic: Any, beside: Mapping[str, Any]) -> dict[str, Any]:
     """The diagnostic as an entry of a study; `beside` are settings that are keywords of the verb."""
     if not isinstance(diagnostic, str | Mapping):
         if beside:
             raise BadInput(has_its_settings("diagnostic", next(iter(beside))))
-        return given.part("diagnostic", diagnostic)
+        return builder.part("diagnostic", diagnostic)
     name, own = name_and_settings(diagnostic, "diagnostic")
     twice = next((key for key in beside if key in own), None)
     if twice is not None:
         raise BadInput(given_twice("diagnostic", name, twice, own[twice], beside[twice]))
-    return {"name": name, **given.beside("diagnostic", name, {**own, **beside})}
+    return {"name": name, **builder.beside("diagnostic", name, {**own, **beside})}
 
 
 def without_oracle(models: Any) -> Any:
@@ -90,7 +89,7 @@ def diagnostic_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reading_study(
-    given: Given,
+    builder: EntryBuilder,
     environment: Any,
     entries: list[dict[str, Any]],
     diagnostic: Mapping[str, Any],
@@ -99,28 +98,28 @@ def reading_study(
     sweeps: Sequence[Swept] = (),
 ) -> Study:
     """The study that reads models, or the oracle where there are none, by a diagnostic."""
-    world = given.part("environment", environment)
+    world = builder.part("environment", environment)
     data = {
         "name": verb["name"],
         "seeds": seeds_of(options["seeds"]),
         "floor": False,
         "oracle": not entries,
         "environments": [world],
-        "objectives": given.objectives(
+        "objectives": builder.objectives(
             options["objective"], world, is_swept=any(one.kind == "objective" for one in sweeps)
         ),
         "models": entries,
         "diagnostics": [dict(diagnostic)],
     }
-    put_sweeps(data, sweeps, given)
-    return replace(given.study(data), verb=verb)
+    put_sweeps(data, sweeps, builder)
+    return replace(builder.study(data), verb=verb)
 
 
 def read_models(
-    given: Given, study: Study, folder: Path | None, options: Mapping[str, Any], make: Callable[..., Result]
+    builder: EntryBuilder, study: Study, folder: Path | None, options: Mapping[str, Any], make: Callable[..., Result]
 ) -> Result:
     """Read what is missing, and make the result of a verb from what is stored."""
-    how = runner_options(given, options)
+    how = runner_options(builder, options)
     with store_for(folder) as store:
         loaded, summary = run_and_load(
             with_stored_points(study, store),

@@ -9,10 +9,10 @@ from typing import Any
 
 from wmel import catalog
 from wmel.analysis.scorecard import metric, metric_data, metric_texts
-from wmel.api.given import Given, has_its_settings, perturbation_entry, seeds_of
-from wmel.api.objects import metric_entry
+from wmel.api.live_parts import metric_entry
+from wmel.api.overwrite import refuse_other_record
 from wmel.api.progress import note, progress_listener
-from wmel.api.same_record import refuse_other_record
+from wmel.api.study_entries import EntryBuilder, has_its_settings, perturbation_entry, seeds_of
 from wmel.api.verbs import given_twice
 from wmel.arrays import keep_freed_memory
 from wmel.catalog import METRICS
@@ -39,7 +39,7 @@ RECORD_SUFFIX = ".json"
 
 
 def run_episodes(
-    given: Given,
+    builder: EntryBuilder,
     data: Mapping[str, Any],
     options: Mapping[str, Any],
     verb: Mapping[str, Any],
@@ -57,15 +57,15 @@ def run_episodes(
     output = None if options["output"] is None else Path(options["output"])
     usual = {
         "block": IN_MEMORY if output is None else STORED,
-        "metrics": metric_names(given, options["metrics"], options["deadline_ms"]),
+        "metrics": metric_names(builder, options["metrics"], options["deadline_ms"]),
     }
-    study = replace(given.study({**usual, **data}), verb={**verb, "rewards": options["rewards"]})
+    study = replace(builder.study({**usual, **data}), verb={**verb, "rewards": options["rewards"]})
     steps = None if options["trajectories"] is None else Path(options["trajectories"])
     if steps is not None:
         check_steps_path(steps, study.cells)
     if output is not None and output.suffix == RECORD_SUFFIX:
         refuse_other_record(output, study)
-    how = runner_options(given, options, anytime=anytime, needs_criterion=needs_criterion)
+    how = runner_options(builder, options, anytime=anytime, needs_criterion=needs_criterion)
     with store_for(output) as store:
         whole = with_stored_points(study, store)
         loaded, summary = run_and_load(whole, store, how, title=_title(study), quiet=options["quiet"])
@@ -82,35 +82,35 @@ def run_episodes(
     return result
 
 
-def task_data(given: Given, environment: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def task_data(builder: EntryBuilder, environment: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """What is attempted, as entries of a study."""
     criterion = options["criterion"]
     judged = {"criterion": str(criterion) if isinstance(criterion, Criterion) else criterion, "stop": options["stop"]}
-    struck = perturbation_entry(given, options["perturbation"], options["perturb_prob"], options["perturb_step"])
+    struck = perturbation_entry(builder, options["perturbation"], options["perturb_prob"], options["perturb_step"])
     return {
         "episodes": EPISODES if options["episodes"] is None else options["episodes"],
         "seeds": seeds_of(options["seeds"]),
         **({} if options["horizon"] is None else {"horizon": options["horizon"]}),
-        "environments": [given.part("environment", environment)],
+        "environments": [builder.part("environment", environment)],
         "perturbations": [struck],
         "criteria": [{key: value for key, value in judged.items() if value is not None}],
     }
 
 
-def metric_names(given: Given, metrics: Any, deadline_ms: float | None) -> list[str]:
+def metric_names(builder: EntryBuilder, metrics: Any, deadline_ms: float | None) -> list[str]:
     """The metrics to add, the deadline among them; settings given beside go to the one metric that has them."""
     listed: Any = [metrics] if callable(metrics) or isinstance(metrics, str | Mapping) else metrics or ()
     if not isinstance(listed, Sequence):
         raise BadInput(f"metrics are a list of names or functions, got {metrics!r}")
     listed = [metric_entry(one) for one in listed]
-    beside = given.settings["metric"]
+    beside = builder.settings["metric"]
     if beside:
         settings = [METRICS.settings_of(metric_data(one)["name"]).keys() for one in listed]
         fitting = [one for one, known in zip(listed, settings, strict=True) if beside.keys() <= known]
         if len(fitting) != 1:
             raise BadInput(_metric_refusal(list(beside), [name for known in settings for name in known], len(fitting)))
         name, own = name_and_settings(metric_data(fitting[0]), "metric")
-        listed[listed.index(fitting[0])] = {"name": name, **given.beside("metric", name, own)}
+        listed[listed.index(fitting[0])] = {"name": name, **builder.beside("metric", name, own)}
     texts = [*metric_texts(listed), *([] if deadline_ms is None else [f"deadline@{deadline_ms:.12g}"])]
     for name in texts:
         metric(name)
@@ -127,22 +127,22 @@ def _metric_refusal(beside: Sequence[str], known: Sequence[str], fitting: int) -
     return f"{names}: {fitting} of the metrics named take {what}; name one that does"
 
 
-def runner_options(given: Given, options: Mapping[str, Any], **more: Any) -> RunOptions:
+def runner_options(builder: EntryBuilder, options: Mapping[str, Any], **more: Any) -> RunOptions:
     """How a verb runs its cells; rows of another provenance are run again, or used as they are."""
     return RunOptions(
-        executor=build_executor(given, options["executor"] or "serial", options["workers"]),
-        device=given.settings["model"].get("device") or "cpu",
+        executor=build_executor(builder, options["executor"] or "serial", options["workers"]),
+        device=builder.settings["model"].get("device") or "cpu",
         when_changed=when_changed(options["rerun"], options["keep"]) or "rerun",
         trajectories=options.get("trajectories") is not None,
         **more,
     )
 
 
-def build_executor(given: Given, executor: Any, workers: int | None = None) -> Any:
+def build_executor(builder: EntryBuilder, executor: Any, workers: int | None = None) -> Any:
     """An executor by name, as {name, **settings} or as an object."""
     if not isinstance(executor, str | Mapping):
         check_methods("executor", executor)
-        named = [*given.settings["executor"], *([] if workers is None else ["workers"])]
+        named = [*builder.settings["executor"], *([] if workers is None else ["workers"])]
         if named:
             raise BadInput(has_its_settings("executor", named[0]))
         return executor
@@ -151,10 +151,10 @@ def build_executor(given: Given, executor: Any, workers: int | None = None) -> A
         if workers != 1:
             raise BadInput(f"one process has one worker: add --executor processes, or leave out --workers {workers}")
     elif workers is not None:
-        if "workers" in given.settings["executor"]:
-            raise BadInput(given_twice("executor", name, "workers", given.settings["executor"]["workers"], workers))
-        given.settings["executor"]["workers"] = workers
-    part = given.part("executor", executor)
+        if "workers" in builder.settings["executor"]:
+            raise BadInput(given_twice("executor", name, "workers", builder.settings["executor"]["workers"], workers))
+        builder.settings["executor"]["workers"] = workers
+    part = builder.part("executor", executor)
     return catalog.EXECUTORS.build(part.pop("name"), **part)
 
 

@@ -9,19 +9,18 @@ from typing import Annotated, Any
 from wmel.api import options as o
 from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds, without_oracle
 from wmel.api.episodes import check_outputs, folder_of
-from wmel.api.given import Given
 from wmel.api.progress import note
+from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
 from wmel.diagnostics.esnr.measure import slope_steps
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.reports.any_record import FILES
+from wmel.reports.analysis_record_types import EsnrRecord
 from wmel.reports.document import draw_figure
-from wmel.reports.envelopes import EsnrRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.esnr_report import esnr_answer, esnr_document
-from wmel.reports.records import write_record
+from wmel.reports.records import FILES, write_record
 from wmel.results import Result
 
 MANY_STEPS = 6_000_000  # of a simulator: worth a warning before they are taken
@@ -46,28 +45,28 @@ def esnr(
         raise BadInput("wmel esnr needs an environment: give --env")
     if "model" in options:
         raise BadInput("wmel.esnr has no parameter 'model'; did you mean 'models'?")
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     refuse_several_seeds(options["seeds"])
     folder = None if output is None else Path(output)
     names = {"json": FILES["esnr"], "md": "esnr.md", "html": "esnr.html"}
     files = {} if folder is None else {kind: folder / name for kind, name in names.items()}
     check_outputs(*files.values())
-    entries = given.models(without_oracle(models))
+    entries = builder.models(without_oracle(models))
     listed = models if isinstance(models, dict | list | tuple) else [] if models is None else [models]
     with_oracle = len(entries) < len(listed)
     if not entries and not with_oracle:
         raise BadInput("wmel esnr needs at least one model")
-    if not entries and given.settings["model"].get("rollout"):
+    if not entries and builder.settings["model"].get("rollout"):
         raise BadInput("rollout is a setting of checkpoints; the oracle has none")
-    wanted = given.beside("diagnostic", "esnr", diagnostic_settings(options))
+    wanted = builder.beside("diagnostic", "esnr", diagnostic_settings(options))
     if with_oracle and wanted.get("oracle") is False:
         raise BadInput("--model oracle and --no-oracle contradict each other")
-    if given.settings["model"].get("device") not in (None, "cpu"):
+    if builder.settings["model"].get("device") not in (None, "cpu"):
         wanted.setdefault("rows", ON_CUDA)
     diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}
-    study = reading_study(given, environment, entries, diagnostic, options, {"name": "esnr"})
-    _warn_slow(study, given, quiet=options["quiet"])
-    result = read_models(given, study, folder, options, stored_esnr)
+    study = reading_study(builder, environment, entries, diagnostic, options, {"name": "esnr"})
+    _warn_slow(study, builder, quiet=options["quiet"])
+    result = read_models(builder, study, folder, options, stored_esnr)
     if files:
         write_record(files["json"], result.record)
         result.report(files["md"])
@@ -141,12 +140,12 @@ def collector_of(entries: list[dict[str, Any]], wanted: Mapping[str, Any]) -> di
     return found
 
 
-def _warn_slow(study: Any, given: Given, *, quiet: bool) -> None:
+def _warn_slow(study: Any, builder: EntryBuilder, *, quiet: bool) -> None:
     """Say before they are taken how many steps of the simulator the oracle's slopes need."""
     from wmel.experiments.build import ModelPaths, build_diagnostic, build_environment
 
     cell = study.diagnostics[0]
-    paths = ModelPaths(Path(), Path(), objects=given.objects)
+    paths = ModelPaths(Path(), Path(), objects=builder.objects)
     diagnostic, world = build_diagnostic(cell, paths), build_environment(cell.environment, paths)
     slopes = slope_steps(
         world, diagnostic.methods_in(world), diagnostic.states, diagnostic.samples, diagnostic.plan_horizon

@@ -19,10 +19,9 @@ from wmel.experiments.folder_store import FolderStore
 from wmel.experiments.load import LoadedStudy, load_study, rows_of_points
 from wmel.experiments.store import MANIFEST, Store
 from wmel.files import write_atomically
-from wmel.reports.any_record import FILES, AnyRecord
-from wmel.reports.json_envelope import CPGRecord
-from wmel.reports.over_training_curves import READINGS, earlier_trainings
-from wmel.reports.records import read_record, write_record
+from wmel.reports.esnr_record import READINGS, earlier_trainings
+from wmel.reports.record_types import CPGRecord
+from wmel.reports.records import FILES, AnyRecord, read_record, write_record
 from wmel.reports.study_record import gap_title, recorded_arms
 from wmel.reports.terminal import render_terminal
 from wmel.results import Result

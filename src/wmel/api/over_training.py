@@ -11,16 +11,16 @@ from wmel.api import options as o
 from wmel.api.diagnose import diagnostic_settings, read_models, reading_study, refuse_several_seeds
 from wmel.api.episodes import check_outputs, folder_of
 from wmel.api.esnr import collector_of
-from wmel.api.given import Given
+from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
+from wmel.reports.analysis_record_types import OverTrainingRecord
 from wmel.reports.document import draw_figure, plotly_needed
-from wmel.reports.envelopes import OverTrainingRecord
-from wmel.reports.esnr_record import joined_esnr_record
-from wmel.reports.over_training_curves import (
+from wmel.reports.esnr_record import (
     TrainingReadings,
+    joined_esnr_record,
     over_training_record,
     read_numbers,
     recorded_trainings,
@@ -58,15 +58,15 @@ def esnr_over_training(
     numbers = read_beside(None if beside is None else Path(beside), found)
     page, markdown = folder / "over-training.html", folder / "over-training.md"
     check_outputs(page, markdown)
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     named = {f"{run}@{updates}": str(at) for run, known in found.items() for updates, at in known.items()}
-    entries = given.models(named)
-    wanted = {"noise": "own", **given.beside("diagnostic", "esnr", diagnostic_settings(options))}
+    entries = builder.models(named)
+    wanted = {"noise": "own", **builder.beside("diagnostic", "esnr", diagnostic_settings(options))}
     written = {run: written_numbers(columns) for run, columns in numbers.items()}
     stored = {"name": "esnr_over_training", "beside": written}
     diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}
-    study = reading_study(given, environment, entries, diagnostic, options, stored)
-    result = read_models(given, study, folder, options, stored_trainings)
+    study = reading_study(builder, environment, entries, diagnostic, options, stored)
+    result = read_models(builder, study, folder, options, stored_trainings)
     result.report(page)
     result.report(markdown)
     result.files = {"page": page, "markdown": markdown}

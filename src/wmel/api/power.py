@@ -6,8 +6,8 @@ from typing import Annotated
 from wmel.analysis.verdict import answer_questions
 from wmel.api import options as o
 from wmel.api.verbs import verb
-from wmel.reports.envelopes import PowerRecord
-from wmel.reports.records import stamp
+from wmel.reports.analysis_record_types import PowerRecord
+from wmel.reports.record_types import stamp
 from wmel.reports.small_svg import Curves
 from wmel.reports.terminal import lines_of, table
 from wmel.results import Result

@@ -15,19 +15,18 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import Given
-from wmel.api.objects import is_oracle
+from wmel.api.live_parts import is_oracle
+from wmel.api.study_entries import EntryBuilder
 from wmel.api.verbs import given_twice, verb
 from wmel.errors import BadInput
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
 from wmel.models.oracle import Oracle
 from wmel.parts import name_and_settings
-from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure
-from wmel.reports.entries import scorecard_entry
-from wmel.reports.json_envelope import RunRecord
-from wmel.reports.records import recorded_run, run_record, run_scorecard
+from wmel.reports.record_entries import scorecard_entry
+from wmel.reports.record_types import RunRecord
+from wmel.reports.records import FILES, recorded_run, run_record, run_scorecard
 from wmel.reports.run_report import run_answer, run_document
 from wmel.results import Result
 from wmel.schema import Run, pool_runs
@@ -43,15 +42,15 @@ def run(
     **options: Unpack[o.EpisodeOptions],
 ) -> Result:
     """Run a policy in an environment and return its scorecard."""
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     _refuse_another_oracle(model, environment)
     record_file = record_path(options["output"], FILES["run"])
     check_outputs(record_file, markdown)
-    task = task_data(given, environment, options)
-    arm = arm_data(given, policy, model, options["objective"], task["environments"][0])
+    task = task_data(builder, environment, options)
+    arm = arm_data(builder, policy, model, options["objective"], task["environments"][0])
     data = {"name": "run", "oracle": False, "floor": False, **task, **arm}
     write = partial(write_files, record=record_file, markdown=markdown)
-    return run_episodes(given, data, options, {"name": "run"}, stored_run, write=write)
+    return run_episodes(builder, data, options, {"name": "run"}, stored_run, write=write)
 
 
 def stored_run(loaded: LoadedStudy, store: Store) -> Result:
@@ -94,7 +93,7 @@ def _result(found: Run, card: Scorecard, record: Any, store: Store | None) -> Re
 
 
 def arm_data(
-    given: Given,
+    builder: EntryBuilder,
     policy: Any,
     model: Any,
     objective: Any,
@@ -103,42 +102,42 @@ def arm_data(
     sweeps_objective: bool = False,
 ) -> dict[str, Any]:
     """Who acts, as entries of a study: a planner over the oracle or a model, or a policy."""
-    models = _model_entries(given, model)
+    models = _model_entries(builder, model)
     name = name_and_settings(policy, "policy")[0] if isinstance(policy, Mapping) else policy
     acts = not isinstance(name, str) and hasattr(name, "act")
     if not acts and (not isinstance(name, str) or catalog.is_planner(name)):
-        scored = given.objectives(objective, environment, is_swept=sweeps_objective)
-        planner = given.part("planner", policy)
+        scored = builder.objectives(objective, environment, is_swept=sweeps_objective)
+        planner = builder.part("planner", policy)
         return {"planners": [planner], "objectives": scored, "models": models, "oracle": not models}
     if not acts:
         catalog.check_policy(name)
-        _give_to_policy(given, name)
-    if given.settings["planner"] or objective is not None:
-        unused = next(iter(given.settings["planner"]), "objective")
+        _give_to_policy(builder, name)
+    if builder.settings["planner"] or objective is not None:
+        unused = next(iter(builder.settings["planner"]), "objective")
         raise BadInput(f"policy '{name}' does not plan: leave out {unused}")
-    part = given.part("policy", policy)
+    part = builder.part("policy", policy)
     if models:
         return {"planners": [], "objectives": [], "models": [{**models[0], "policy": part}]}
     return {"planners": [], "objectives": [], "models": [], "policies": [part]}
 
 
-def _give_to_policy(given: Given, policy: str) -> None:
+def _give_to_policy(builder: EntryBuilder, policy: str) -> None:
     """Settings of planners that a policy has too, such as plan_horizon of `native`, become its own."""
-    own, planning = given.settings["policy"], given.settings["planner"]
+    own, planning = builder.settings["policy"], builder.settings["planner"]
     for name in [name for name in planning if name in catalog.POLICIES.settings_of(policy)]:
         if name in own:
             raise BadInput(given_twice("policy", policy, name, own[name], planning[name]))
         own[name] = planning.pop(name)
 
 
-def _model_entries(given: Given, model: Any) -> list[dict[str, Any]]:
+def _model_entries(builder: EntryBuilder, model: Any) -> list[dict[str, Any]]:
     """The model as an entry: {name: model}, or one without a name; none for the oracle, by name or as an object."""
     if model is None or is_oracle(model):
-        return given.models(None)
+        return builder.models(None)
     is_named = isinstance(model, Mapping) and "name" not in model
     if is_named and len(model) != 1:
         raise BadInput(f"one model is planned with, got {len(model)}: wmel.cpg compares several")
-    return given.models(model if is_named else [model])
+    return builder.models(model if is_named else [model])
 
 
 def _refuse_another_oracle(model: Any, environment: Any) -> None:

@@ -9,8 +9,8 @@ from wmel.analysis.pooling import study_comparisons
 from wmel.analysis.verdict import paper_rule
 from wmel.api import options as o
 from wmel.api.episodes import build_executor, folder_of, listener_for, when_changed
-from wmel.api.given import KINDS, Given
-from wmel.api.objects import describe_environment, metric_entry, with_recipe
+from wmel.api.live_parts import describe_environment, metric_entry, with_recipe
+from wmel.api.study_entries import KINDS, EntryBuilder
 from wmel.api.sweep_keys import with_settings
 from wmel.api.verbs import verb
 from wmel.arrays import keep_freed_memory
@@ -25,9 +25,9 @@ from wmel.experiments.run import RunOptions, paths_of, run_study, select_cells
 from wmel.experiments.spec import ENTRY_KINDS, parse_study
 from wmel.experiments.store import Store
 from wmel.files import read_toml
+from wmel.reports.analysis_record_types import EsnrRecord, StudyRecord
 from wmel.reports.cells import count_words
 from wmel.reports.document import draw_figure
-from wmel.reports.envelopes import EsnrRecord, StudyRecord
 from wmel.reports.esnr_record import joined_esnr_record
 from wmel.reports.study_gaps import study_answer, study_gaps, study_intervals
 from wmel.reports.study_readings import ESNR, reading_entries, side_by_side
@@ -51,16 +51,16 @@ def study(
 ) -> Result:
     """Run what is missing of a study and store it, by default in runs/<file name>; the same call continues it."""
     keep_freed_memory()
-    given = Given.of(options["settings"], model={"device": options["device"]})
-    device = given.settings["model"].pop("device", None)
-    whole = _study(study, given, options["preset"])
-    given.refuse_unused("executor")
+    builder = EntryBuilder.of(options["settings"], model={"device": options["device"]})
+    device = builder.settings["model"].pop("device", None)
+    whole = _study(study, builder, options["preset"])
+    builder.refuse_unused("executor")
     folder = Path(options["output"]) if options["output"] is not None else Path("runs") / _name(study)
     steps = None if options["trajectories"] is None else Path(options["trajectories"])
     how = RunOptions(
         only,
         limit,
-        build_executor(given, options["executor"] or whole.executor or "serial", options["workers"]),
+        build_executor(builder, options["executor"] or whole.executor or "serial", options["workers"]),
         anytime,
         when_changed(options["rerun"], options["keep"]),
         device or "cpu",
@@ -100,18 +100,18 @@ def study(
     )
 
 
-def _study(study: Any, given: Given, preset: str | None) -> Study:
+def _study(study: Any, builder: EntryBuilder, preset: str | None) -> Study:
     """The study of a file or a dict, with the settings and the preset given beside it."""
     if isinstance(study, Study):
-        if preset is not None or any(given.settings[kind] for kind in given.settings if kind != "executor"):
+        if preset is not None or any(builder.settings[kind] for kind in builder.settings if kind != "executor"):
             raise BadInput("a Study has its settings; give a file or a dict to change some")
         return study
     if isinstance(study, Mapping):
-        return _study_of_objects(_with_preset(study, preset), given)
+        return _study_of_objects(_with_preset(study, preset), builder)
     if not isinstance(study, str | Path):
         raise BadInput(f"a study is a TOML file or a dict, got {study!r}")
     data, text = read_toml(Path(study))
-    return study_of(parse_study(with_settings(_with_preset(data, preset), given), text, Path(study)))
+    return study_of(parse_study(with_settings(_with_preset(data, preset), builder), text, Path(study)))
 
 
 def _with_preset(data: Mapping[str, Any], preset: str | None) -> Mapping[str, Any]:
@@ -122,24 +122,24 @@ def _with_preset(data: Mapping[str, Any], preset: str | None) -> Mapping[str, An
     return {**data, "preset": preset}
 
 
-def _study_of_objects(data: Mapping[str, Any], given: Given) -> Study:
+def _study_of_objects(data: Mapping[str, Any], builder: EntryBuilder) -> Study:
     """The study of a dict, which may hold objects wherever a TOML file has tables."""
     entries = {**data}
     for name, kind in ENTRY_KINDS.items():
         listed = data.get(name)
         if kind == "model" and isinstance(listed, Mapping):
-            entries[name] = [given.model_entry(own, one) for own, one in listed.items()]
+            entries[name] = [builder.model_entry(own, one) for own, one in listed.items()]
         elif isinstance(listed, list | tuple):
-            given.reserved |= {(kind, named) for one in listed if (named := _catalogue_name(kind, one)) is not None}
-            entries[name] = [_study_entry(given, kind, one, data.get("preset")) for one in listed]
+            builder.reserved |= {(kind, named) for one in listed if (named := _catalogue_name(kind, one)) is not None}
+            entries[name] = [_study_entry(builder, kind, one, data.get("preset")) for one in listed]
     if isinstance(data.get("metrics"), list | tuple):
         entries["metrics"] = [metric_entry(one) for one in data["metrics"]]
-    entries = with_settings(entries, given)
+    entries = with_settings(entries, builder)
     executor = data.get("executor")
     if isinstance(executor, str | Mapping | None):
-        return study_of(parse_study(entries, objects=given.objects), given.objects)
+        return study_of(parse_study(entries, objects=builder.objects), builder.objects)
     del entries["executor"]
-    return replace(study_of(parse_study(entries, objects=given.objects), given.objects), executor=executor)
+    return replace(study_of(parse_study(entries, objects=builder.objects), builder.objects), executor=executor)
 
 
 def _catalogue_name(kind: str, one: Any) -> str | None:
@@ -152,7 +152,7 @@ def _catalogue_name(kind: str, one: Any) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:
+def _study_entry(builder: EntryBuilder, kind: str, one: Any, preset: str | None) -> Any:
     """An entry of a study's list; tables and names are read as those of a file, and the preset is for them."""
     if kind == "criterion":
         return {"criterion": str(one)} if isinstance(one, Criterion) else one
@@ -161,8 +161,8 @@ def _study_entry(given: Given, kind: str, one: Any, preset: str | None) -> Any:
     if isinstance(one, str) and kind != "model":
         return one
     if kind == "model":
-        return given.model_entry(None, one)
-    part, registry = given.part(kind, one), KINDS[kind]
+        return builder.model_entry(None, one)
+    part, registry = builder.part(kind, one), KINDS[kind]
     if part.get("given") or registry is None:
         return part
     replaced = settings_by_preset(preset_settings(preset), registry, part["name"])

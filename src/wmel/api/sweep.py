@@ -16,8 +16,8 @@ from wmel.api.episodes import (
     task_data,
     write_files,
 )
-from wmel.api.given import Given
 from wmel.api.run import arm_data
+from wmel.api.study_entries import EntryBuilder
 from wmel.api.sweep_keys import METRIC, Swept, put_sweeps, read_sweeps
 from wmel.api.verbs import verb
 from wmel.catalog import POLICIES
@@ -25,10 +25,9 @@ from wmel.contract.cell import Cell, CellResult, label_columns
 from wmel.errors import BadInput, BadRecord
 from wmel.experiments.load import LoadedStudy
 from wmel.experiments.store import Store
-from wmel.reports.any_record import FILES
 from wmel.reports.document import draw_figure
-from wmel.reports.json_envelope import SweepRecord
-from wmel.reports.records import recorded_points, recorded_sweep, sweep_record
+from wmel.reports.record_types import SweepRecord
+from wmel.reports.records import FILES, recorded_points, recorded_sweep, sweep_record
 from wmel.reports.run_report import sweep_answer, sweep_document
 from wmel.results import Result
 from wmel.schema import Run, SweepPoint, concatenate_tables, pool_runs
@@ -58,24 +57,24 @@ def sweep(
 ) -> Result:
     """Sweep the planning horizon, or any settings, of a policy; the same episodes at every point."""
     check_epsilon(epsilon)
-    given = Given.of_options(options)
+    builder = EntryBuilder.of_options(options)
     record_file = record_path(options["output"], FILES["sweep"])
     check_outputs(record_file, markdown)
-    if sweep is None and plan_horizons is None and "plan_horizon" in given.settings["planner"]:
+    if sweep is None and plan_horizons is None and "plan_horizon" in builder.settings["planner"]:
         raise BadInput("a sweep is over plan_horizon, which is given: leave it out, or sweep another setting (--sweep)")
     swept = _all_sweeps(sweep, plan_horizons)
     if any(one.kind == "diagnostic" for one in swept):
         raise BadInput("settings of a diagnostic are swept by `wmel diagnose NAME --sweep`, or by a study")
-    task, scored = task_data(given, environment, options), any(one.kind == "objective" for one in swept)
-    arm = arm_data(given, policy, model, options["objective"], task["environments"][0], sweeps_objective=scored)
+    task, scored = task_data(builder, environment, options), any(one.kind == "objective" for one in swept)
+    arm = arm_data(builder, policy, model, options["objective"], task["environments"][0], sweeps_objective=scored)
     data = {"name": "sweep", "oracle": False, "floor": False, **task, **arm}
     if not arm["planners"]:
         swept = [_of_policy(one, policy) for one in swept]
-    put_sweeps(data, swept, given)
+    put_sweeps(data, swept, builder)
     points = [one.setting for one in swept if one.kind != METRIC]
     stored = {"name": "sweep", "swept": points, "epsilon": epsilon}
     write = partial(write_files, record=record_file, markdown=markdown)
-    return run_episodes(given, data, options, stored, stored_sweep, write=write)
+    return run_episodes(builder, data, options, stored, stored_sweep, write=write)
 
 
 def stored_sweep(loaded: LoadedStudy, store: Store) -> Result:

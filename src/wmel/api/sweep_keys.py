@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wmel.analysis.scorecard import metric_data
-from wmel.api.given import KINDS, Given, has_its_settings
-from wmel.api.objects import model_settings, parse_model_setting
+from wmel.api.live_parts import model_settings, parse_model_setting
+from wmel.api.study_entries import KINDS, EntryBuilder, has_its_settings
 from wmel.api.verbs import setting_pairs
 from wmel.errors import BadInput, suggest_name
 from wmel.experiments.keys import ENTRY_SETTINGS, check_entry_settings
@@ -51,11 +51,11 @@ def read_sweeps(sweep: Any) -> list[Swept]:
     return [_read_sweep(str(key), values) for key, values in setting_pairs(sweep).items()]
 
 
-def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> None:
+def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], builder: EntryBuilder) -> None:
     """Put the values into the entries of a study; metrics are added to the settings that were given."""
     for one in sweeps:
         if one.kind == METRIC:
-            given.settings[METRIC][one.name] = {"sweep": [_guess(value) for value in one.values]}
+            builder.settings[METRIC][one.name] = {"sweep": [_guess(value) for value in one.values]}
             continue
         entry = _swept_entry(data, one.kind)
         if entry is None:
@@ -66,7 +66,7 @@ def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> N
             entry.setdefault("name", "env-default")  # as where a share alone is given
         if entry.get("given") and one.name not in ENTRY_SETTINGS.get(one.kind, ()):
             raise BadInput(has_its_settings(one.kind, one.name))
-        if one.name in entry and one.name not in given.by_preset.get(one.kind, ()):
+        if one.name in entry and one.name not in builder.by_preset.get(one.kind, ()):
             raise BadInput(f"{one.kind}.{one.name} is given and swept: leave out {entry[one.name]!r}, or the sweep")
         parsed = [_value(one.kind, entry, one.name, value) for value in one.values]
         if any(value in parsed[:number] for number, value in enumerate(parsed)):
@@ -74,10 +74,10 @@ def put_sweeps(data: dict[str, Any], sweeps: Sequence[Swept], given: Given) -> N
         entry[one.name] = {"sweep": parsed}
 
 
-def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
+def with_settings(data: Mapping[str, Any], builder: EntryBuilder) -> dict[str, Any]:
     """A study with the settings given beside it, in every entry whose part has them; they replace those it states."""
     changed = {**data}
-    for kind, settings in given.settings.items():
+    for kind, settings in builder.settings.items():
         for name, value in settings.items() if kind in LISTS else ():
             listed = changed.get(LISTS[kind])
             tables = [_as_table(kind, one) for one in listed] if isinstance(listed, list | tuple) else []
@@ -91,7 +91,7 @@ def with_settings(data: Mapping[str, Any], given: Given) -> dict[str, Any]:
                 _refuse_swept(kind, name, value, tables[place], place)
                 tables[place] = {**tables[place], name: _value(kind, tables[place], name, value)}
             changed[LISTS[kind]] = tables
-            given.used.add(kind)
+            builder.used.add(kind)
     return changed
 
 

@@ -9,10 +9,9 @@ from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
 from wmel.api.verbs import verb
 from wmel.errors import BadInput, is_number, requires_package
-from wmel.reports.any_record import FILES
+from wmel.reports.analysis_record_types import ToyRecord
 from wmel.reports.document import draw_figure, plotly_needed
-from wmel.reports.envelopes import ToyRecord
-from wmel.reports.records import write_record
+from wmel.reports.records import FILES, write_record
 from wmel.results import Result
 
 

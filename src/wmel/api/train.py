@@ -8,7 +8,7 @@ from typing import Annotated, Any, Unpack
 from wmel import catalog
 from wmel.api import options as o
 from wmel.api.episodes import check_outputs, listener_for
-from wmel.api.given import Given, has_its_settings
+from wmel.api.study_entries import EntryBuilder, has_its_settings
 from wmel.api.verbs import given_twice, verb
 from wmel.contract.trainer import OfflineTrainer
 from wmel.errors import BadInput, requires_package
@@ -36,16 +36,16 @@ def train(
     A tdmpc2 stores its episodes in OUTPUT/episodes; if it was stopped, the same call continues it. It needs no
     environment if it learns from stored data.
     """
-    given = Given.of(options["settings"])
+    builder = EntryBuilder.of(options["settings"])
     folder = Path(output)
     check_outputs(folder / CARD)
     shared = o.TrainingOptions.__annotations__
     settings = {name: value for name, value in options.items() if name not in shared and value is not None}
     if isinstance(trainer, str):
-        settings = given.beside("trainer", trainer, settings)
+        settings = builder.beside("trainer", trainer, settings)
     name, chosen = _trainer(trainer, settings)
-    world = None if environment is None else _environment(given, environment)
-    given.refuse_unused()
+    world = None if environment is None else _environment(builder, environment)
+    builder.refuse_unused()
     if world is None and _needs_environment(chosen):
         raise BadInput(f"trainer '{name}' needs an environment to learn: give --env")
     with listener_for("", quiet=options["quiet"]) as listener:
@@ -152,12 +152,12 @@ def convert(
     from wmel.training.tdmpc2.official import convert_checkpoint
     from wmel.training.tdmpc2.resume import stored_weights
 
-    given, folder = Given.of(options["settings"]), Path(output)
+    builder, folder = EntryBuilder.of(options["settings"]), Path(output)
     check_outputs(folder / CARD)
     if (folder / CARD).exists():
         raise BadInput(f"{folder} holds a checkpoint: give another --output, or remove it first")
-    world = _environment(given, environment)
-    given.refuse_unused()
+    world = _environment(builder, environment)
+    builder.refuse_unused()
     finishing = {"decoder_steps": decoder_steps, "half": half}
     trained = convert_checkpoint(
         Path(file),
@@ -189,12 +189,12 @@ def _needs_environment(trainer: Any) -> bool:
     return not (implements(trainer, OfflineTrainer) and trainer.learns_from_stored())
 
 
-def _environment(given: Given, environment: Any) -> Any:
+def _environment(builder: EntryBuilder, environment: Any) -> Any:
     """An environment by its name, as {name, **settings} or as an object."""
     if not isinstance(environment, str | Mapping):
         check_methods("environment", environment)
         return environment
-    part = given.part("environment", environment)
+    part = builder.part("environment", environment)
     return catalog.environment(part.pop("name"), **part)
 
 

@@ -41,8 +41,8 @@ VERBS = {  # name -> the function behind it, and what it does
     "show": ("wmel.api.load:show", "Check a stored record and print what it holds."),
     "power": ("wmel.api.power:power", "Print the episodes a decision needs."),
     "check": ("wmel.api.check:check", "Run the conformance kit of a part."),
-    "list": ("wmel.api.lookups:list_parts", "List the parts of the catalogue, or the settings of one."),
-    "explain": ("wmel.api.lookups:explain", "Print what a word of any output means."),
+    "list": ("wmel.api.explain:list_parts", "List the parts of the catalogue, or the settings of one."),
+    "explain": ("wmel.api.explain:explain", "Print what a word of any output means."),
     "doctor": ("wmel.api.check:doctor", "Print what is installed and what is missing."),
 }
 
@@ -99,7 +99,7 @@ def app_for(typed: list[str]) -> typer.Typer:
 
 
 def _command(target: str, typed: list[str]) -> Callable[..., Any]:
-    from wmel.api.given import add_cwd_to_path
+    from wmel.api.study_entries import add_cwd_to_path
     from wmel.cli.generate import command_of
     from wmel.parts import import_object
 

@@ -28,7 +28,7 @@ from wmel.closed_loop.trajectories import Trajectories
 from wmel.contract.criterion import Stop, is_met, is_success
 from wmel.contract.perturbation import Delivery, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Percept
-from wmel.perturbations.window import perturb_actions, perturb_step, rows_in_window
+from wmel.perturbations import perturb_actions, perturb_step, rows_in_window
 from wmel.randomness import Streams
 from wmel.schema import EpisodeTable, blank_columns
 

@@ -17,7 +17,7 @@ from wmel.contract.perturbation import FROM_STEP, Disturbance, Perturbation
 from wmel.contract.policy import Policy
 from wmel.errors import BadInput, require, require_whole
 from wmel.machine import limit_blas_threads, limit_threads, versions_in_use
-from wmel.perturbations.built_in import EnvPerturbation
+from wmel.perturbations import EnvPerturbation
 from wmel.schema import EpisodeTable, Run, SweepPoint, concatenate_tables
 
 EPISODES_PER_SEED = 100_000

@@ -13,7 +13,7 @@ from wmel.contract.perturbation import Disturbance, PendingStep, Perturbation
 from wmel.contract.policy import Decision, Percept, Policy
 from wmel.errors import BadDecision, BadStep, describe_error, locate_error
 from wmel.parts import implements
-from wmel.perturbations.window import perturb_observations
+from wmel.perturbations import perturb_observations
 from wmel.randomness import Streams
 
 NEVER = np.iinfo(np.int64).max

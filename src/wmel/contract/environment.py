@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from wmel.arrays import Array, as_like, lookup
+from wmel.contract import old_names
 from wmel.contract.criterion import Criterion
 from wmel.errors import BadInput, require
 from wmel.parts import Meaning
 from wmel.randomness import Streams
-from wmel.renamed import old_names
 
 MaxSteps = Annotated[int, Meaning("largest number of steps of an episode", at_least=1)]
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from wmel.arrays import Array
+from wmel.contract import old_names
 from wmel.contract.environment import Space
 from wmel.parts import Meaning
 from wmel.randomness import Streams
-from wmel.renamed import old_names
 from wmel.settings import MAX_COUNT
 
 PlanHorizon = Annotated[int, Meaning("planning horizon in steps", at_least=1, cap=MAX_COUNT)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
-from wmel.renamed import old_names
+from wmel.contract import old_names
 
 
 @dataclass(frozen=True, eq=False)

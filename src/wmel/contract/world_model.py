@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from wmel.arrays import Array
+from wmel.contract import old_names
 from wmel.contract.policy import Percept
 from wmel.parts import accept_old_names
-from wmel.renamed import old_names
 
 
 @accept_old_names(rows_at_once="row_multiple")

@@ -34,7 +34,7 @@ from wmel.machine import limit_blas_threads
 from wmel.models.callable_model import CallableModel, adapt_model
 from wmel.models.imagine import model_input
 from wmel.parts import implements
-from wmel.perturbations.window import perturb_actions, perturb_observations, perturb_step
+from wmel.perturbations import perturb_actions, perturb_observations, perturb_step
 from wmel.randomness import Streams
 from wmel.schema import PLANNING
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from wmel.analysis.verdict import IF_ADDED, RHO, Label
 from wmel.reports.cells import count_words, part_name
-from wmel.reports.json_envelope import CPGEntry, Metadata, VerdictEntry
+from wmel.reports.record_types import CPGEntry, Metadata, VerdictEntry
 from wmel.stats.exact import GAP_LEVEL, IndependentArms, p_value
 from wmel.stats.proportions import clopper_pearson
 

@@ -10,8 +10,8 @@ from wmel.analysis.horizon import HorizonSweep
 from wmel.contract.cell import label_text
 from wmel.contract.perturbation import FROM_STEP
 from wmel.reports.document import NOT_APPLICABLE, Section, Table, TableCell, TableColumn
-from wmel.reports.entries import estimate_from
-from wmel.reports.json_envelope import CoverageEntry, Envelope, EstimateEntry, Metadata, ScorecardEntry
+from wmel.reports.record_entries import estimate_from
+from wmel.reports.record_types import CoverageEntry, Envelope, EstimateEntry, Metadata, ScorecardEntry
 from wmel.stats.estimate import Estimate
 
 RENAMED = {"horizon": "plan_horizon"}  # settings that have another name since

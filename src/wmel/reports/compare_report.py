@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from wmel.analysis.compare import LEVEL, PairedDelta, PairedDeltas
+from wmel.reports.analysis_record_types import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
 from wmel.reports.cells import bounds, count_words, estimate_cell, stamp_words, undefined
 from wmel.reports.document import Document, Points, Section, Table, TableCell, TableColumn, Text
-from wmel.reports.entries import estimate_entry, estimate_from
-from wmel.reports.envelopes import ComparisonRecord, DeltaEntry, GateEntry, OutcomesEntry, UnmatchedEntry
-from wmel.reports.records import stamp
+from wmel.reports.record_entries import estimate_entry, estimate_from
+from wmel.reports.record_types import stamp
 
 FEW = 5  # seeds that are listed
 

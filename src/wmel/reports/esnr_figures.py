@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from wmel.contract.cell import ORACLE
 from wmel.diagnostics.esnr.over_training import CurveShape, u_shape
-from wmel.reports.envelopes import EsnrEntry, EsnrRecord
+from wmel.reports.analysis_record_types import EsnrEntry, EsnrRecord
+from wmel.reports.esnr_record import TrainingReadings
 from wmel.reports.figure_style import GREY, SYMBOLS, layout, lines_of
-from wmel.reports.json_envelope import EstimateEntry
-from wmel.reports.over_training_curves import TrainingReadings
+from wmel.reports.record_types import EstimateEntry
 
 ROW = 30  # pixels
 

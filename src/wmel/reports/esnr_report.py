@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from wmel.contract.cell import ORACLE
+from wmel.reports.analysis_record_types import EsnrEntry, EsnrRecord
 from wmel.reports.cells import listed_words, part_words, short, stamp_words, undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
-from wmel.reports.envelopes import EsnrEntry, EsnrRecord
-from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.record_types import EstimateEntry
 
 FEW_SAMPLES = 32
 DOMINANT = 0.25  # share of the mean ESNR by one state

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from wmel.contract.cell import ORACLE, label_value
-from wmel.reports.envelopes import CheckRecord, ComparisonRecord, StudyRecord
+from wmel.reports.analysis_record_types import CheckRecord, ComparisonRecord, StudyRecord
 from wmel.reports.figure_style import FAINT, GREY, RED, TEAL, axis, axis_title, layout, lines_of, mark
 from wmel.reports.small_svg import Curves, Intervals
 from wmel.reports.study_curves import Curve, Point, axis_places, axis_values, study_curves

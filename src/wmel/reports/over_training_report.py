@@ -16,11 +16,11 @@ from wmel.diagnostics.esnr.over_training import (
     updates_words,
 )
 from wmel.reports import esnr_report
+from wmel.reports.analysis_record_types import EsnrEntry
 from wmel.reports.cells import count_words, listed_words, short, stamp_words, undefined, with_interval
 from wmel.reports.document import Document, Figure, Points, Section, Table, TableCell, TableColumn, Text, draw_figure
-from wmel.reports.entries import estimate_entry
-from wmel.reports.envelopes import EsnrEntry
-from wmel.reports.over_training_curves import TrainingReadings, columns_of, correlations, is_dead, over_training_record
+from wmel.reports.esnr_record import TrainingReadings, columns_of, correlations, is_dead, over_training_record
+from wmel.reports.record_entries import estimate_entry
 
 LEGEND = (
     "Intervals are 95%. Open triangles: readings not above 0, at the upper end of their intervals; an ESNR of exactly "

@@ -1,11 +1,11 @@
-"""Records: made from finished runs, written atomically, checked whenever they are read or written."""
+"""Records: every kind and its file, made from finished runs, written atomically, checked when read or written."""
 
+import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from wmel.analysis.horizon import HorizonSweep
@@ -14,9 +14,16 @@ from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
 from wmel.errors import BadRecord
 from wmel.files import write_atomically
-from wmel.machine import wmel_version
-from wmel.reports.any_record import RECORD, AnyRecord
-from wmel.reports.entries import (
+from wmel.reports.analysis_record_types import (
+    CheckRecord,
+    ComparisonRecord,
+    EsnrRecord,
+    OverTrainingRecord,
+    PowerRecord,
+    StudyRecord,
+    ToyRecord,
+)
+from wmel.reports.record_entries import (
     coverage_entry,
     coverage_from,
     episode_entries,
@@ -26,19 +33,35 @@ from wmel.reports.entries import (
     follows,
     scorecard_entry,
 )
-from wmel.reports.json_envelope import (
+from wmel.reports.record_types import (
     READABLE,
-    SCHEMA_VERSION,
     CoverageEntry,
+    CPGRecord,
     RunMetadata,
     RunRecord,
     ScorecardEntry,
     SweepMetadata,
     SweepPointEntry,
     SweepRecord,
+    stamp,
 )
 from wmel.schema import Run, SweepPoint
 
+Episodes = RunRecord | SweepRecord | CPGRecord | StudyRecord | ComparisonRecord
+AnyRecord = Episodes | EsnrRecord | OverTrainingRecord | ToyRecord | PowerRecord | CheckRecord
+RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Annotated[AnyRecord, Field(discriminator="kind")])
+FILES = {  # kind -> file; of a folder with several the first is loaded
+    "run": "run.json",
+    "sweep": "sweep.json",
+    "esnr": "esnr.json",
+    "cpg": "cpg.json",
+    "over-training": "over-training.json",
+    "toy": "toy.json",
+    "study": "results.json",
+    "comparison": "compare.json",
+    "power": "power.json",
+    "check": "check.json",
+}
 _ABSENT = object()
 SETTINGS = ("model", "weights", "planner", "objective", "evaluations", "execute")
 NULLABLE = (*SETTINGS, "layout", "perturbation", "init", "success")
@@ -308,10 +331,6 @@ def _shared_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def stamp() -> dict[str, Any]:
-    """Who wrote a record, and when."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "wmel_version": wmel_version(),
-        "generated_at": datetime.now(UTC).replace(microsecond=0),
-    }
+def schema_text() -> str:
+    """The schema as a file holds it."""
+    return json.dumps(RECORD.json_schema(by_alias=True), indent=1) + "\n"

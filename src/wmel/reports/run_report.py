@@ -29,7 +29,7 @@ from wmel.reports.document import (
     Text,
     draw_figure,
 )
-from wmel.reports.json_envelope import RunRecord, SweepPointEntry, SweepRecord
+from wmel.reports.record_types import RunRecord, SweepPointEntry, SweepRecord
 
 ANSWERS = {  # metric -> the setting by which it is requested
     "success_rate": "success",

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from wmel.reports.analysis_record_types import ReadingEntry, StudyRecord
 from wmel.reports.answers import Advice, JudgedGap, success_words
 from wmel.reports.cells import count_words, listed_words, short
-from wmel.reports.entries import estimate_from
-from wmel.reports.envelopes import ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.record_entries import estimate_from
+from wmel.reports.record_types import EstimateEntry
 from wmel.reports.small_svg import Intervals
 from wmel.reports.study_readings import scale_name
 from wmel.stats.estimate import Estimate

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from wmel.contract.cell import FLOOR, ORACLE, label_text, label_value, swept_setting
 from wmel.errors import is_number
+from wmel.reports.analysis_record_types import ComparisonEntry, StudyRecord
 from wmel.reports.cells import part_name
-from wmel.reports.envelopes import ComparisonEntry, StudyRecord
 
 KEPT = ("epochs", "updates")  # labels of checkpoints, which names have behind an @
 NOT_SHARED = ("model", "weights", "policy_reads", "planner", "objective", "plan_horizon", "evaluations")

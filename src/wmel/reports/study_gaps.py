@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wmel.contract.cell import FLOOR, label_text
+from wmel.reports.analysis_record_types import ComparedEntry, ComparisonEntry, StudyRecord
 from wmel.reports.answers import Count, JudgedGap, name_with_policy, place_of
 from wmel.reports.cells import bounds, listed_words, number, part_data, part_name, setting_facts
-from wmel.reports.envelopes import ComparedEntry, ComparisonEntry, StudyRecord
-from wmel.reports.json_envelope import VerdictEntry
+from wmel.reports.record_types import VerdictEntry
 from wmel.reports.small_svg import Intervals
 from wmel.reports.study_answers import (
     LISTED,

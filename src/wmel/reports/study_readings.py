@@ -8,12 +8,12 @@ from typing import Any
 
 from wmel.contract.cell import ORACLE, Diagnostic, label_text, part_label, swept_setting
 from wmel.errors import is_number
+from wmel.reports.analysis_record_types import EsnrRecord, ReadingEntry, StudyRecord
 from wmel.reports.cells import short, undefined, with_interval
 from wmel.reports.document import Table, TableCell, TableColumn
-from wmel.reports.entries import estimate_entry
-from wmel.reports.envelopes import EsnrRecord, ReadingEntry, StudyRecord
 from wmel.reports.esnr_report import difference_table
-from wmel.reports.json_envelope import EstimateEntry
+from wmel.reports.record_entries import estimate_entry
+from wmel.reports.record_types import EstimateEntry
 from wmel.reports.study_curves import Point, axis_places, axis_values
 from wmel.stats.estimate import Estimate
 

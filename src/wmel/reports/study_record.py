@@ -10,9 +10,7 @@ from wmel.analysis.scorecard import stored_scorecard
 from wmel.analysis.verdict import TAU, Verdict, cpg_verdict
 from wmel.contract.cell import CellResult
 from wmel.errors import BadInput, BadRecord
-from wmel.reports.any_record import FILES
-from wmel.reports.entries import coverage_entries, coverage_from, estimate_entry, follows, scorecard_entry
-from wmel.reports.envelopes import (
+from wmel.reports.analysis_record_types import (
     ClaimsEntry,
     ComparedEntry,
     ComparisonEntry,
@@ -20,7 +18,8 @@ from wmel.reports.envelopes import (
     ReadingEntry,
     StudyRecord,
 )
-from wmel.reports.json_envelope import (
+from wmel.reports.record_entries import coverage_entries, coverage_from, estimate_entry, follows, scorecard_entry
+from wmel.reports.record_types import (
     CPGEntry,
     CPGRecord,
     Envelope,
@@ -28,8 +27,9 @@ from wmel.reports.json_envelope import (
     RunRecord,
     ScorecardEntry,
     VerdictEntry,
+    stamp,
 )
-from wmel.reports.records import read_record, recorded_run, run_metadata, run_record, stamp, write_record
+from wmel.reports.records import FILES, read_record, recorded_run, run_metadata, run_record, write_record
 from wmel.schema import Run
 from wmel.stats.estimate import Estimate
 from wmel.stats.paired import holm

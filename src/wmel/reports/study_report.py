@@ -8,11 +8,11 @@ from functools import cache, partial
 from typing import Any
 
 from wmel.analysis.verdict import Label, format_interval
+from wmel.reports.analysis_record_types import ComparisonEntry, EsnrRecord, StudyRecord
 from wmel.reports.answers import DIRECTIONS, EQUALITIES
 from wmel.reports.cells import arms_table, count_words, coverage_table, join_facts, stamp_words
 from wmel.reports.document import Block, Document, Figure, ListItem, Points, Section, Text, draw_figure, text_of
-from wmel.reports.entries import estimate_from
-from wmel.reports.envelopes import ComparisonEntry, EsnrRecord, StudyRecord
+from wmel.reports.record_entries import estimate_from
 from wmel.reports.study_curves import study_curves
 from wmel.reports.study_gaps import (
     StudyGap,

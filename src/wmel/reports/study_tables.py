@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from wmel.analysis.verdict import format_interval
 from wmel.contract.cell import FLOOR, label_columns, label_text, part_label
+from wmel.reports.analysis_record_types import ComparisonEntry, ReadingEntry, StudyRecord
 from wmel.reports.answers import PAPER
 from wmel.reports.cells import estimate_cell, metric_cell, p_value_cell, undefined
 from wmel.reports.document import Table, TableCell, TableColumn
-from wmel.reports.entries import estimate_from
-from wmel.reports.envelopes import ComparisonEntry, ReadingEntry, StudyRecord
-from wmel.reports.json_envelope import CPGEntry, EstimateEntry
+from wmel.reports.record_entries import estimate_from
+from wmel.reports.record_types import CPGEntry, EstimateEntry
 from wmel.reports.study_gaps import StudyGap, places_without_gaps, study_gaps
 from wmel.reports.study_record import EARLY
 from wmel.stats.estimate import Estimate

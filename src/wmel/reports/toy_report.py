@@ -7,6 +7,7 @@ import numpy as np
 
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, REACHED, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
+from wmel.reports.analysis_record_types import EstimatorEntry, PanelEntry, ToyRecord
 from wmel.reports.cells import bounds, count_words, listed_words, stamp_words, undefined
 from wmel.reports.document import (
     Document,
@@ -19,9 +20,8 @@ from wmel.reports.document import (
     Text,
     draw_figure,
 )
-from wmel.reports.entries import estimate_entry, estimate_from
-from wmel.reports.envelopes import EstimatorEntry, PanelEntry, ToyRecord
-from wmel.reports.records import stamp
+from wmel.reports.record_entries import estimate_entry, estimate_from
+from wmel.reports.record_types import stamp
 from wmel.stats.estimate import Estimate
 
 

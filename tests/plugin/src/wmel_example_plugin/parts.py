@@ -6,7 +6,7 @@ import numpy as np
 
 from wmel import Estimate
 from wmel.contract.policy import Decision
-from wmel.perturbations.window import NoEffect
+from wmel.perturbations import NoEffect
 from wmel.planners.search import cheapest, uniform_actions
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import wmel
-from wmel.api.given import Given
 from wmel.api.study import _study_of_objects
+from wmel.api.study_entries import EntryBuilder
 from wmel.errors import BadInput
 from wmel.training.mlp import MLPTrainer
 
@@ -59,7 +59,7 @@ def test_a_trainer_object_is_the_recipe_of_its_settings(tmp_path):
 
 
 def study_of_dict(data):
-    return [cell.key for cell in _study_of_objects(data, Given.of(None)).cells]
+    return [cell.key for cell in _study_of_objects(data, EntryBuilder.of(None)).cells]
 
 
 class OwnTrainer:

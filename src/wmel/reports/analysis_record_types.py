@@ -1,11 +1,11 @@
-"""The records of studies, comparisons, ESNR, power and checks, as data."""
+"""Types of records as JSON: studies, comparisons, ESNR, sample sizes and checks."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from wmel.analysis.verdict import TAU
-from wmel.reports.json_envelope import (
+from wmel.reports.record_types import (
     Amount,
     Count,
     CoverageEntry,

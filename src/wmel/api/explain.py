@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from wmel import catalog
 from wmel.api import options as o
-from wmel.api.given import add_cwd_to_path
+from wmel.api.study_entries import add_cwd_to_path
 from wmel.api.verbs import mark_of, verb
 from wmel.catalog import CATALOGUE, PRESETS
 from wmel.errors import BadInput, UnknownPart, suggest_name

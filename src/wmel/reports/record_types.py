@@ -1,11 +1,13 @@
-"""The JSON envelope that every record shares, and the records of runs, sweeps and gaps."""
+"""Types of records as JSON: what all records share, and the records of runs, sweeps and gaps."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from wmel.analysis.verdict import TAU
+from wmel.machine import wmel_version
 from wmel.schema import EPISODE_COLUMNS, Column
 
 SCHEMA_VERSION = "2.1"
@@ -288,3 +290,12 @@ class CPGRecord(Envelope):
     trained: list[str] | None = None  # the models with learned weights; null in records of earlier versions
     paper_first: bool = False  # the verdicts by the rule of the CPG paper are added
     tau: float = TAU  # the margin of that rule
+
+
+def stamp() -> dict[str, Any]:
+    """Who wrote a record, and when."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "wmel_version": wmel_version(),
+        "generated_at": datetime.now(UTC).replace(microsecond=0),
+    }

@@ -2,7 +2,7 @@ import importlib
 
 import pytest
 
-from wmel.renamed import NEW_NAMES
+from wmel.contract import NEW_NAMES
 
 NAMES = [(module, old, new) for module, names in NEW_NAMES.items() for old, new in names.items()]
 

@@ -1,4 +1,4 @@
-"""Objects that a verb is given (environments, metrics, models, trainings), as data."""
+"""Objects passed to a verb (environments, metrics, models, trainings) as data."""
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass

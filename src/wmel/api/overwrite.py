@@ -1,4 +1,4 @@
-"""Whether a file may be written over: only if it is the record of the same result, as in a folder."""
+"""Whether a file may be overwritten: only if it is the record of the same result, as in a folder."""
 
 import json
 from collections.abc import Iterator
@@ -11,9 +11,8 @@ from wmel.errors import BadInput, BadRecord
 from wmel.experiments.build import ModelPaths, build_environment, describe_parts
 from wmel.experiments.expand import Study
 from wmel.experiments.resume import MAY_CHANGE
-from wmel.reports.any_record import AnyRecord
-from wmel.reports.json_envelope import RunMetadata, RunRecord, SweepRecord
-from wmel.reports.records import read_record
+from wmel.reports.record_types import RunMetadata, RunRecord, SweepRecord
+from wmel.reports.records import AnyRecord, read_record
 
 Settings = dict[str, Any]  # by kind and name, such as `planner.elites`
 CHECKPOINT = ("model.checkpoint", "model.files")  # either of them identifies a checkpoint

@@ -1,4 +1,4 @@
-"""From what a verb was given (names, {name, **settings}, objects) to the entries of a study."""
+"""Makes the entries of a study from the arguments of a verb: names, {name, **settings} or objects."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wmel import catalog
-from wmel.api.objects import (
+from wmel.api.live_parts import (
     OF_MODEL,
     describe_environment,
     is_trainer,
@@ -47,7 +47,7 @@ KINDS = {
 
 
 @dataclass(eq=False)
-class Given:
+class EntryBuilder:
     """Settings by kind of part, live objects by kind and name, and what has been used."""
 
     settings: dict[str, dict[str, Any]]
@@ -62,7 +62,7 @@ class Given:
         self.preset_use = PresetUse(self.preset)
 
     @classmethod
-    def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "Given":
+    def of(cls, settings: Any, preset: str | None = None, **own: Any) -> "EntryBuilder":
         """`settings` as {"planner.elites": 8} or texts; `own` are settings with a parameter of their own, by kind."""
         found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         for key, value in setting_pairs(settings).items():
@@ -83,27 +83,27 @@ class Given:
         return cls(found, preset_settings(preset))
 
     @classmethod
-    def of_options(cls, options: Mapping[str, Any]) -> "Given":
+    def of_options(cls, options: Mapping[str, Any]) -> "EntryBuilder":
         """The settings among the options of a verb."""
         model = {name: options.get(name) for name in OF_MODEL}
         return cls.of(
             options["settings"], options.get("preset"), model=model, planner={"execute": options.get("execute")}
         )
 
-    def part(self, kind: str, given: Any) -> dict[str, Any]:
-        """A part of a kind as {name, **settings}: its own, those of the preset, then those given beside it."""
+    def part(self, kind: str, part: Any) -> dict[str, Any]:
+        """A part of a kind as {name, **settings}: its own, those of the preset, then those of `settings`."""
         self.used.add(kind)
-        if isinstance(given, str | Mapping):
-            name, own = name_and_settings(given, kind)
+        if isinstance(part, str | Mapping):
+            name, own = name_and_settings(part, kind)
         else:
-            check_methods(kind, given)
-            name, own = self._object(kind, given)
+            check_methods(kind, part)
+            name, own = self._object(kind, part)
         beside = self.settings[kind]
         for key in own.keys() & beside.keys():
             raise BadInput(given_twice(kind, name, key, own[key], beside[key]))
         registry = KINDS[kind]
         assert registry is not None
-        is_named = isinstance(given, str | Mapping)  # an object has its settings
+        is_named = isinstance(part, str | Mapping)  # an object has its settings
         usual = settings_by_preset(self.preset, registry, name) if is_named else {}
         extra = check_entry_settings(kind, name, beside, is_typed=True)
         texts = {key: value for key, value in beside.items() if isinstance(value, str) and key not in extra}
@@ -135,15 +135,15 @@ class Given:
             return dict(own)
         return {key: value for key, value in self.part(kind, {"name": name, **own}).items() if key != "name"}
 
-    def _check_with_preset(self, registry: Registry, name: str, usual: dict[str, Any], given: dict[str, Any]) -> None:
+    def _check_with_preset(self, registry: Registry, name: str, usual: dict[str, Any], chosen: dict[str, Any]) -> None:
         """Refuse settings that contradict those of the preset, which the message names."""
-        registry.refuse_unknown(name, given, ENTRY_SETTINGS["planner"])
+        registry.refuse_unknown(name, chosen, ENTRY_SETTINGS["planner"])
         try:
             registry.build(
-                name, **{**usual, **{key: one for key, one in given.items() if key not in ENTRY_SETTINGS["planner"]}}
+                name, **{**usual, **{key: one for key, one in chosen.items() if key not in ENTRY_SETTINGS["planner"]}}
             )
         except BadInput as error:
-            theirs = {key: value for key, value in usual.items() if key not in given}
+            theirs = {key: value for key, value in usual.items() if key not in chosen}
             named = {key: value for key, value in theirs.items() if key in str(error)} or theirs
             words = ", ".join(f"{key} = {value!r}" for key, value in named.items())
             raise BadInput(f"{error}; the preset sets {words}") from error
@@ -172,10 +172,10 @@ class Given:
                 return numbered
         raise AssertionError
 
-    def models(self, given: Any) -> list[dict[str, Any]]:
+    def models(self, models: Any) -> list[dict[str, Any]]:
         """Models as entries: a mapping by name, a list, or one."""
-        given = [] if given is None else given
-        named = given.items() if isinstance(given, Mapping) else [(None, one) for one in _as_sequence(given)]
+        models = [] if models is None else models
+        named = models.items() if isinstance(models, Mapping) else [(None, one) for one in _as_sequence(models)]
         entries = [self.model_entry(name, one) for name, one in named]
         names = [entry["name"] for entry in entries]
         if len(set(names)) < len(names) or {"oracle", "random", "cpg", ""} & set(names):
@@ -189,35 +189,35 @@ class Given:
             raise BadInput("device is a setting of checkpoints, and none is given")
         return entries
 
-    def model_entry(self, name: str | None, given: Any) -> dict[str, Any]:
+    def model_entry(self, name: str | None, model: Any) -> dict[str, Any]:
         """A model as an entry: a checkpoint, a recipe, an object of your own by its name, or a live one."""
-        if isinstance(given, Result):
-            given = trained_folder(given)
-        if isinstance(given, Mapping):
-            own = given.get("name", name)
+        if isinstance(model, Result):
+            model = trained_folder(model)
+        if isinstance(model, Mapping):
+            own = model.get("name", name)
             if not isinstance(own, str) or name not in (None, own):
                 raise BadInput(
-                    f"a model needs one name, as the key or as `name`; got {name!r} and {given.get('name')!r}"
+                    f"a model needs one name, as the key or as `name`; got {name!r} and {model.get('name')!r}"
                 )
-            return with_recipe({**given, "name": own})
-        if isinstance(given, Path) or (isinstance(given, str) and (Path(given).exists() or "/" in given)):
-            folder = Path(given).parent if Path(given).name == "card.json" else Path(given)
+            return with_recipe({**model, "name": own})
+        if isinstance(model, Path) or (isinstance(model, str) and (Path(model).exists() or "/" in model)):
+            folder = Path(model).parent if Path(model).name == "card.json" else Path(model)
             return {"name": name or folder.name, "checkpoint": str(folder)}
-        if isinstance(given, str) and catalog.TRAINERS.has(given) and not catalog.MODELS.has(given):
-            return {"name": name or given, "trainer": given, **self._recipe_settings(given)}
-        if isinstance(given, str):
-            if ":" not in given and not catalog.MODELS.has(given):
+        if isinstance(model, str) and catalog.TRAINERS.has(model) and not catalog.MODELS.has(model):
+            return {"name": name or model, "trainer": model, **self._recipe_settings(model)}
+        if isinstance(model, str):
+            if ":" not in model and not catalog.MODELS.has(model):
                 known = [*catalog.MODELS.parts, *catalog.TRAINERS.parts]
                 raise UnknownPart(
-                    f"no checkpoint folder, model or trainer named '{given}';{suggest_name(given, known)}"
+                    f"no checkpoint folder, model or trainer named '{model}';{suggest_name(model, known)}"
                 )
-            return {"name": name or given.rpartition(":")[2], "object": given}
-        if is_trainer(given):
-            recipe = recipe_of(given)
+            return {"name": name or model.rpartition(":")[2], "object": model}
+        if is_trainer(model):
+            recipe = recipe_of(model)
             return {"name": name or recipe["trainer"], **recipe}
-        own = str(name or getattr(getattr(given, "spec", None), "name", None) or type(given).__name__)
-        self.objects["model", own] = given
-        known = identity_of(given)
+        own = str(name or getattr(getattr(model, "spec", None), "name", None) or type(model).__name__)
+        self.objects["model", own] = model
+        known = identity_of(model)
         return {"name": own, "given": True, **({} if known is None else {"weights": known})}
 
     def _recipe_settings(self, trainer: str) -> dict[str, Any]:
@@ -269,10 +269,12 @@ def has_its_settings(kind: str, name: str) -> str:
     return f"the {kind} is an object that has its settings already: leave out {name}"
 
 
-def perturbation_entry(given: Given, perturbation: Any, probability: float | None, step: int | None) -> dict[str, Any]:
+def perturbation_entry(
+    builder: EntryBuilder, perturbation: Any, probability: float | None, step: int | None
+) -> dict[str, Any]:
     """What strikes, how often (always, where it is named and nothing else is given) and when."""
     if perturbation is None and not probability:
-        if step is not None or given.settings["perturbation"]:
+        if step is not None or builder.settings["perturbation"]:
             raise BadInput("no perturbation is named and none would occur: name one, or set perturb_prob above 0")
         return {}
     if probability == 0:
@@ -280,22 +282,22 @@ def perturbation_entry(given: Given, perturbation: Any, probability: float | Non
     named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"
-    beside, own = given.settings["perturbation"], {} if probability is None else {"probability": float(probability)}
+    beside, own = builder.settings["perturbation"], {} if probability is None else {"probability": float(probability)}
     if is_composite:
-        given.used.add("perturbation")
+        builder.used.add("perturbation")
         catalog.PERTURBATIONS.refuse_unknown("composite", beside, ENTRY_SETTINGS["perturbation"])
         part = {**data, **check_entry_settings("perturbation", "composite", beside, is_typed=True)}
     else:
-        part = given.part("perturbation", data)
+        part = builder.part("perturbation", data)
     own |= {} if step is None else {"step": step}
     for key in own.keys() & part.keys():
         raise BadInput(given_twice("perturbation", part["name"], key, own[key], part[key]))
     return {**part, **own}
 
 
-def seeds_of(given: Any) -> list[Any]:
+def seeds_of(seeds: Any) -> list[Any]:
     """One seed or several."""
-    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    listed = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
     return [int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else seed for seed in listed]
 
 
@@ -305,5 +307,5 @@ def add_cwd_to_path() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
-def _as_sequence(given: Any) -> Sequence[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
+def _as_sequence(value: Any) -> Sequence[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,4 +1,4 @@
-"""Between the values wmel computes with and the entries its records hold."""
+"""Estimates, scorecards, coverage and episodes as entries of a record, and back; and whether two entries agree."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wmel.analysis.scorecard import Scorecard
-from wmel.reports.json_envelope import CoverageEntry, Envelope, EpisodeEntry, EstimateEntry, ScorecardEntry
+from wmel.reports.record_types import CoverageEntry, Envelope, EpisodeEntry, EstimateEntry, ScorecardEntry
 from wmel.schema import COLUMNS, EPISODE_COLUMNS, Column, Coverage, EpisodeTable, blank_columns
 from wmel.stats.estimate import Estimate
 

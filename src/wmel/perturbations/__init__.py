@@ -1,1 +1,0 @@
-"""Perturbations of episodes: of states, observations and actions."""
