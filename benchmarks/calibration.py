@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 import figures
@@ -10,7 +11,7 @@ from esnr_calibration import esnr_sections
 from false_claims import BRANCHES, FARTHER, SHARES
 from interval_coverage import DISCORDANT, MOST_EXACT, NAMES
 from interval_coverage import SIZES as INTERVAL_SIZES
-from repeated_claims import CAP, MOST_ADDED, PHIS, RATES, STUDIES, WORSE_BY
+from repeated_claims import CAP, MOST_ADDED, PHIS, RATES, STUDIES, WORSE_BY, FollowUp
 from sampled_coverage import (
     CLUSTERS,
     COUNTS,
@@ -36,20 +37,33 @@ SHOWN_TRAININGS = (3, 4, 5, 7, 10, 15, 20)
 Measured = Mapping[str, Group]
 
 
+class Kind(StrEnum):
+    """What a number is, and on which side of its bound it must lie."""
+
+    FALSE_CLAIM = "false claim"  # a probability
+    INTERVAL = "95% interval"  # its coverage
+    BIAS = "remaining bias"  # a share of what is estimated
+    REFUSAL = "refusal"  # a probability
+
+    @property
+    def side(self) -> str:
+        return "at least" if self in (Kind.INTERVAL, Kind.REFUSAL) else "at most"
+
+
 @dataclass(frozen=True)
 class Finding:
-    """A measured probability or coverage, its bound, and where it was measured."""
+    """A number, its bound, and where it was measured."""
 
     bound: str
     value: float
     where: str
     limit: float
-    is_coverage: bool  # which is at least the limit; the probability of a false claim is at most the limit
+    kind: Kind
 
     @property
     def margin(self) -> float:
         """How far inside the bound the value lies; negative where it misses it."""
-        return self.value - self.limit if self.is_coverage else self.limit - self.value
+        return self.value - self.limit if self.kind.side == "at least" else self.limit - self.value
 
     @property
     def holds(self) -> bool:
@@ -85,7 +99,11 @@ def page(measured: Measured, worst: Sequence[Finding]) -> str:
         _bounds(worst),
         _branches(measured["branches"]),
         _unequal(measured["unequal"]),
-        _follow_ups(measured["follow-up"]),
+        _follow_ups(
+            measured["follow-up"],
+            measured["follow-up, guaranteed"],
+            measured["follow-up equivalence, guaranteed"],
+        ),
         _anytime(measured["anytime gap"], measured["anytime equivalence"]),
         _families(measured["independent family"], measured["family of one oracle"]),
         _recipes(measured["recipe"]),
@@ -113,13 +131,14 @@ def _introduction() -> str:
 
 def _bounds(worst: Sequence[Finding]) -> str:
     def row(one: Finding) -> Row:
-        kind, sign = ("95% interval", "at least") if one.is_coverage else ("false claim", "at most")
         holds = "yes" if one.holds else "**no**"
-        return [kind, one.bound, f"{sign} {one.limit:.3f}", three(one.value), one.where, holds]
+        return [one.kind, one.bound, f"{one.kind.side} {one.limit:.3f}", three(one.value), one.where, holds]
 
     return section(
         "## Every bound",
-        "The greatest probability of a false claim, or the least coverage of an interval, and where it was found.",
+        "The worst number that was found, and where: the probability of a false claim, the coverage of an interval, "
+        "the share of an estimate that is bias, or the probability that what cannot be measured is refused. "
+        "*Guaranteed* follows from the rule for any number of added pairs; *measured* is the worst enumerated case.",
         table(["what", "of", "bound", "worst", "where", "holds"], map(row, worst)),
     )
 
@@ -180,24 +199,41 @@ def unequal_row(one: int, unequal: Group) -> Row:
     return [one, *(three(unequal[pair][0]) for pair in pairs)]
 
 
-def _follow_ups(looks: Group) -> str:
-    names = ("once", "advised", "whenever", "again")
+def _follow_ups(looks: Group, guaranteed: Group, equivalences: Group) -> str:
+    names = ("once", "advised", "whenever")
     rows = [
-        [n, *(three(max(getattr(found, name) for found in rates.values())) for name in names)]
+        [n, *(_worst_look(rates, name) for name in names), three(guaranteed[n,]), _worst_look(rates, "again")]
         for (n,), rates in looks.items()
     ]
+    worst, (at,) = max((value, key) for key, value in guaranteed.items())
+    ns = [n for (n,) in guaranteed]
     return section(
         "## Pairs added after a first look",
         "An inconclusive verdict on n pairs names the number of fresh pairs that would decide. Once they are added, "
         "the anytime rule judges all pairs, because the first look was a chance to claim a gap too. The table has the "
-        "greatest probability of a false gap in either direction, first look included, over equal rates of "
-        f"{_listed(RATES)} that correlate by {_listed(PHIS)}. At most {MOST_ADDED} pairs are added. All outcomes of "
-        "both looks are enumerated.",
-        "*As advised* adds the advised number. *Whenever* looks again after every added pair. *Strict again* would "
-        "judge all pairs by the strict rule as if there had been no first look. That claims too much, and no command "
-        "does it.",
-        table(["first look at n", "first look alone", "as advised", "whenever", "strict again"], rows),
+        "greatest probability of a false gap in either direction, first look included, where both rates are equal. In "
+        "one direction it is half of that; where the rates differ, a false claim is less likely still.",
+        "*As advised* adds the advised number, *whenever* looks again after every added pair, up to "
+        f"{MOST_ADDED}: all outcomes of both looks are enumerated, at rates of {_listed(RATES)} that correlate by "
+        f"{_listed(PHIS)}. *Guaranteed* holds for any rates and correlation, any number of added pairs and any looks: "
+        "if the first look shows no gap, the bets against a gap of 0 have a wealth W, and by Ville's inequality W "
+        "exceeds 20, the threshold of the anytime rule, at some time with a probability of at most W / 20. The "
+        f"expectation of this, or of 1 where the first look shows a gap, is at most {worst:.3f} (n = {at}) at every n "
+        f"from {min(ns)} to {max(ns)}.",
+        "*Strict again* would judge all pairs by the strict rule as if there had been no first look. That claims too "
+        "much, and no command does it.",
+        table(["first look at n", "first look alone", "as advised", "whenever", "guaranteed", "strict again"], rows),
+        f"What is guaranteed of false equivalence in the same way, where the rates are {DELTA:g} apart or a few "
+        "multiples of that:",
+        table(
+            ["first look at n", *(n for (n,) in equivalences)],
+            [["false equivalence", *map(three, equivalences.values())]],
+        ),
     )
+
+
+def _worst_look(rates: Mapping[tuple[float, float], FollowUp], name: str) -> str:
+    return three(max(getattr(found, name) for found in rates.values()))
 
 
 def _listed(numbers: Sequence[float]) -> str:

@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 
 import calibration
 import esnr_coverage
+import false_alarms
 import false_claims
 import interval_coverage
 import repeated_claims
 import sampled_coverage
-from calibration import Finding
+from calibration import Finding, Kind
 from wmel.analysis.verdict import Label
 
 WORKERS = 2
@@ -30,13 +31,16 @@ MOST_FALSE: dict[str, float] = {  # greatest probabilities of a false claim
     Label.EQUIVALENT: 0.052,
     "a gap, arms of unequal size": 0.050,
     "equivalence, arms of unequal size": 0.052,
-    "a gap, pairs added as advised": 0.080,
-    "a gap in one direction, pairs added as advised": 0.040,
+    "a gap in either direction, pairs added: guaranteed": 0.070,
+    "a gap in either direction, pairs added: measured": 0.070,
+    "a gap in one direction, pairs added: guaranteed": 0.035,
+    "a gap in one direction, pairs added: measured": 0.035,
+    "equivalence, pairs added: guaranteed": 0.090,
     "a gap, looking after every pair": 0.050,
     "equivalence, looking after every pair": 0.050,
     "a gap among several, after Holm's correction": 0.050,
     "alignment of a model without signal": 0.070,
-    "what the printed bias of ESNR leaves": 0.150,  # a share of the ratio of infinitely many samples
+    "a U-shape of ESNR that never falls": 0.050,
 }
 COMPARED = {  # intervals that verdicts do not use: the least coverage at the n of the page, rounded outward
     "wilson": 0.904,
@@ -60,8 +64,15 @@ LEAST_COVERAGE: dict[str, float] = {  # of 95% intervals
     "ESNR": 0.900,
     "difference of ESNR": 0.900,
     "pooled ratio": 0.900,
-    "no interval of ESNR": 1.000,  # below the least numbers of states and samples
     "probability of improvement": 0.900,
+}
+MOST_LEFT = {"ESNR less its printed bias": 0.150}  # a share of the ratio of infinitely many samples
+LEAST_REFUSED = {"an interval of ESNR below the least numbers of states and samples": 1.000}
+BOUNDS: dict[Kind, dict[str, float]] = {
+    Kind.FALSE_CLAIM: MOST_FALSE,
+    Kind.INTERVAL: LEAST_COVERAGE,
+    Kind.BIAS: MOST_LEFT,
+    Kind.REFUSAL: LEAST_REFUSED,
 }
 Calls = Sequence[tuple[Any, ...]]
 Measured = dict[str, dict[tuple[Any, ...], Any]]  # group -> arguments -> result
@@ -76,6 +87,11 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
             list(combinations_with_replacement(false_claims.SIZES, 2)),
         ),
         "follow-up": (repeated_claims.follow_ups, [(n,) for n in repeated_claims.FIRST_LOOKS]),
+        "follow-up, guaranteed": (repeated_claims.guaranteed_false_gap, [(n,) for n in NS]),
+        "follow-up equivalence, guaranteed": (
+            repeated_claims.guaranteed_false_equivalence,
+            [(n,) for n in repeated_claims.FIRST_EQUIVALENCES],
+        ),
         "anytime gap": (repeated_claims.anytime_false_gap, [(share,) for share in repeated_claims.DISCORDANT]),
         "anytime equivalence": (
             repeated_claims.anytime_false_equivalence,
@@ -126,6 +142,10 @@ def all_groups() -> dict[str, tuple[Callable[..., Any], Calls]]:
             esnr_coverage.false_alignment,
             list(product(esnr_coverage.COMPARED, esnr_coverage.ALIGNED_SAMPLES)),
         ),
+        "false alarms": (
+            false_alarms.false_alarms,
+            list(product(esnr_coverage.PROBLEMS, esnr_coverage.COMPARED, false_alarms.DESIGNS)),
+        ),
         "improvement": (
             sampled_coverage.improvement_coverage,
             list(product(sampled_coverage.IMPROVEMENTS, sampled_coverage.TASKS, sampled_coverage.PAIRS)),
@@ -154,8 +174,8 @@ def measure() -> Measured:
 
 def finding(bound: str, value: float, where: str) -> Finding:
     """A number beside its bound."""
-    is_coverage = bound in LEAST_COVERAGE
-    return Finding(bound, value, where, (LEAST_COVERAGE if is_coverage else MOST_FALSE)[bound], is_coverage)
+    kind = next(kind for kind, bounds in BOUNDS.items() if bound in bounds)
+    return Finding(bound, value, where, BOUNDS[kind][bound], kind)
 
 
 def findings(measured: Measured) -> Iterator[Finding]:
@@ -169,9 +189,16 @@ def findings(measured: Measured) -> Iterator[Finding]:
     for (n,), rates in measured["follow-up"].items():
         for (rate, phi), found in rates.items():
             where = f"first look at {n}, rates {rate:g}, phi {phi:g}"
-            yield finding("a gap, pairs added as advised", found.advised, where)
-            yield finding("a gap in one direction, pairs added as advised", found.advised / 2, where)
-            yield finding("a gap, pairs added as advised", found.whenever, f"{where}, looking after every pair")
+            looks = {where: found.advised, f"{where}, looking after every pair": found.whenever}
+            for words, value in looks.items():
+                yield finding("a gap in either direction, pairs added: measured", value, words)
+                yield finding("a gap in one direction, pairs added: measured", value / 2, words)
+    for (n,), value in measured["follow-up, guaranteed"].items():
+        where = _any_look_after(n)
+        yield finding("a gap in either direction, pairs added: guaranteed", value, where)
+        yield finding("a gap in one direction, pairs added: guaranteed", value / 2, where)
+    for (n,), value in measured["follow-up equivalence, guaranteed"].items():
+        yield finding("equivalence, pairs added: guaranteed", value, _any_look_after(n))
     for (share,), value in measured["anytime gap"].items():
         yield finding("a gap, looking after every pair", value, f"each arm alone solves {share:g}")
     for (rate,), value in measured["anytime equivalence"].items():
@@ -183,6 +210,10 @@ def findings(measured: Measured) -> Iterator[Finding]:
         yield finding(holm, value, f"{k} models, one oracle of rate {rate:g}, {n} pairs, {worse:.0%} worse")
     yield from _coverage_findings(measured)
     yield from _esnr_findings(measured)
+
+
+def _any_look_after(n: int) -> str:
+    return f"first look at {n}, any pairs and looks after it"
 
 
 def _coverage_findings(measured: Measured) -> Iterator[Finding]:
@@ -209,9 +240,10 @@ def _esnr_findings(measured: Measured) -> Iterator[Finding]:
         where = f"{estimator}, {problem}, {samples} samples"
         for states, value in found.covered.items():
             yield finding("ESNR", value, f"{where}, {states} states")
-        yield finding("what the printed bias of ESNR leaves", found.left, where)
+        yield finding("ESNR less its printed bias", found.left, where)
     for (states, samples), value in measured["esnr refused"].items():
-        yield finding("no interval of ESNR", value, f"{states} states, {samples} samples")
+        (bound,) = LEAST_REFUSED
+        yield finding(bound, value, f"{states} states, {samples} samples")
     for group, bound in (("esnr difference", "difference of ESNR"), ("pooled", "pooled ratio")):
         for key, found in measured[group].items():
             where = f"{', '.join(map(str, key))} samples"
@@ -220,6 +252,11 @@ def _esnr_findings(measured: Measured) -> Iterator[Finding]:
         for states, value in found.claimed.items():
             where = f"{estimator}, {samples} samples, {states} states"
             yield finding("alignment of a model without signal", value, where)
+    for (problem, estimator, design), runs in measured["false alarms"].items():
+        for count, found in runs.items():
+            where = f"{estimator}, {problem}, {design}, {count} checkpoints"
+            yield finding("a U-shape of ESNR that never falls", found.constant, f"{where}, no change")
+            yield finding("a U-shape of ESNR that never falls", found.rising, f"{where}, a rise from a plateau")
 
 
 def worst(found: Sequence[Finding]) -> list[Finding]:

@@ -4,18 +4,22 @@ from collections.abc import Mapping
 
 from calibration_text import Group, section, table, three
 from esnr_coverage import ALIGNED_STATES, GROUPS, POOLED_STATES, PROBLEMS, RESAMPLED_GROUPS, SAMPLES, SETTINGS, STATES
+from false_alarms import CHECKPOINTS, EPISODES, KEPT, MOVED, RISE, RUNS
+from false_alarms import SAMPLES as READ_SAMPLES
+from false_alarms import STATES as READ_STATES
 from sampled_coverage import standard_error
 from wmel.diagnostics.esnr.result import MIN_FOR_ESNR, MIN_FOR_POOLED
 from wmel.stats.means import DOMINANT, MIN_CLUSTERS
 
 
 def esnr_sections(measured: Mapping[str, Group]) -> list[str]:
-    """ESNR, its bias, differences of models, the pooled ratio, and alignment."""
+    """ESNR, its bias, differences of models, the pooled ratio, alignment, and ESNR over training."""
     return [
         _ratios(measured["esnr"], measured["esnr difference"]),
         _biases(measured["esnr"]),
         _pooled(measured["pooled"]),
         _alignments(measured["alignment"]),
+        _alarms(measured["false alarms"]),
     ]
 
 
@@ -90,4 +94,26 @@ def _alignments(found: Group) -> str:
         f"keeps them below 1. Simulated {RESAMPLED_GROUPS} times; the standard error of a share of .025 is "
         f"{standard_error(0.025, RESAMPLED_GROUPS):.3f}.",
         table(titles, rows),
+    )
+
+
+def _alarms(found: Group) -> str:
+    rows = [
+        [problem, estimator, design,
+         *(" / ".join(three(getattr(runs[count], name)) for count in CHECKPOINTS)
+           for name in ("constant", "rising", "online"))]
+        for (problem, estimator, design), runs in found.items()
+    ]  # fmt: skip
+    names = ["U-shape, no change", "U-shape, only a rise", "online rule, no change"]
+    return section(
+        "## ESNR over training",
+        "How often a U-shape of ESNR is claimed that is not there, and how often the online rule fires although ESNR "
+        f"does not change. Each cell is for {', '.join(map(str, CHECKPOINTS))} checkpoints. A reading is of "
+        f"{READ_STATES} states of {EPISODES} episodes with {READ_SAMPLES} gradients each and its own noise, and has "
+        f"the interval above. *{KEPT}*: ESNR of every state is the same at all checkpoints. *{MOVED}*: a state has "
+        "another at each, of the same distribution. *Only a rise*: ESNR stays the same up to the middle and then "
+        f"grows {RISE:g}-fold. A U-shape has a bound; the online rule has none, because it looks after every "
+        f"checkpoint. Simulated {RUNS} times; the standard error of a share of .02 is "
+        f"{standard_error(0.02, RUNS):.4f}.",
+        table(["problem", "estimator", "states", *names], rows),
     )

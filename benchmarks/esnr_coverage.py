@@ -181,9 +181,10 @@ def _measure(problem: str, estimator: str, samples: int) -> Esnr:
     return _read(problem, _states(problem, estimator), estimator, samples)
 
 
-def _read(problem: str, states: np.ndarray, estimator: str, samples: int) -> Esnr:
+def _read(problem: str, states: np.ndarray, estimator: str, samples: int, noise_seed: int = 0) -> Esnr:
     method, steps = estimator.split(",")[0], STEPS if problem == "regulator" else 1
-    how = {"mean": np.zeros((steps, 1)), "samples": samples, "sigma": SIGMA, "rows": ROWS, **SETTINGS[estimator]}
+    how = {"mean": np.zeros((steps, 1)), "samples": samples, "sigma": SIGMA, "rows": ROWS, "noise_seed": noise_seed}
+    how |= SETTINGS[estimator]
     model = PairModel(*_pair(problem, np.asarray), library="numpy") if method == "fog(fd)" else _pair(problem)
     return esnr(model, states, method, **how)
 

@@ -49,8 +49,8 @@ def independent_false_claims(n: int, critical: Critical = critical_score) -> dic
         Label.MODEL_BOTTLENECK: [equal],
         Label.LEARNED_OUTPERFORMS: [equal],
         Label.PLANNER_BOTTLENECK: [low, low[::-1]],
-        Label.AS_GOOD: [high, *_rates_apart(1.0)],
-        Label.EQUIVALENT: _rates_apart(1.0),
+        Label.AS_GOOD: [high, *rates_apart(1.0)],
+        Label.EQUIVALENT: rates_apart(1.0),
     }
     return {label: max(_probability(claimed[label], *rates) for rates in false[label]) for label in BRANCHES}
 
@@ -78,7 +78,7 @@ def paired_false_claims(n: int, critical: Critical = critical_score) -> dict[Lab
     seldom, often = rates.high <= RHO, rates.low >= 1 - RHO
     if_alike = {rate: binomial_masses(n, np.array([rate]))[0] for rate in (RHO, 1 - RHO)}
     equal, as_good = (SHARES / 2, SHARES / 2), near & often[::-1]  # c pairs fail the oracle
-    apart = _rates_apart(0.5)
+    apart = rates_apart(0.5)
     return {
         Label.MODEL_BOTTLENECK: paired_probability(oracle_wins, *equal),
         Label.LEARNED_OUTPERFORMS: paired_probability(learned_wins, *equal),
@@ -95,7 +95,7 @@ def unequal_false_claims(n_oracle: int, n_learned: int) -> tuple[float, float]:
     """The greatest probability of a false gap, either way, and of false equivalence, of independent arms."""
     oracle_wins, learned_wins, near = compare_counts(IndependentArms(n_oracle, n_learned), critical_score)
     gap = _probability(oracle_wins | learned_wins, SHARES, SHARES)
-    return gap, max(_probability(near, *rates) for rates in _rates_apart(1.0))
+    return gap, max(_probability(near, *rates) for rates in rates_apart(1.0))
 
 
 def compare_counts(arms: TwoArms, critical: Critical) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -124,7 +124,7 @@ def _leading(arms: TwoArms, holds: Callable[[np.ndarray, np.ndarray], np.ndarray
     return np.arange(room.max())[None, :] < below[:, None]
 
 
-def _rates_apart(most: float) -> list[tuple[np.ndarray, np.ndarray]]:
+def rates_apart(most: float) -> list[tuple[np.ndarray, np.ndarray]]:
     """Rates that are the margin apart, and a few that are farther apart.
 
     The rates of independent arms reach 1 (`most`). Those of pairs that one arm alone solves add up to 1 at most.

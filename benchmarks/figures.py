@@ -1,16 +1,15 @@
 """The curves of docs/figures, from committed results alone: how TD-MPC2 learned, and ESNR over training."""
 
-import csv
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wmel.reports.analysis_record_types import EsnrRecord
+from wmel.reports.esnr_record import TrainingReadings
 
 ROOT = Path(__file__).parents[1]
-MODELS, OVER, FIGURES = (ROOT / name for name in ("models", "results/tdmpc2-over-training", "docs/figures"))
+MODELS, FIGURES = ROOT / "models", ROOT / "docs/figures"
 WIDTH, HEIGHT, LEFT, TOP, BELOW = 360, 190, 58, 26, 38
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 Curve = list[tuple[float, float]]
@@ -97,33 +96,37 @@ def training() -> None:
 
 
 def over_training() -> None:
-    """First-order ESNR, alignment and gaps over updates, a column for each cell."""
-    columns = [_cell(cell) for cell in ("full", "basic")]
+    """First-order ESNR, alignment and gaps over updates, a column for each variant."""
+    from over_training import trainings
+
+    columns = [_variant(name, runs, legend=name == "basic") for name, runs in trainings().items()]
     write("tdmpc2-over-training.svg", [list(row) for row in zip(*columns, strict=True)], margin=80)
 
 
-def _cell(cell: str) -> list[Panel]:
-    esnr: dict[str, Curve] = {}
-    aligned: dict[str, Curve] = {}
-    for file in sorted((OVER / cell / "readings").glob("*/*.json")):
-        run, updates = file.parent.name.removeprefix(f"{cell}-"), float(file.stem)
-        record = EsnrRecord.model_validate_json(file.read_text())
-        (one,) = [reading for reading in record.readings if reading.method == "fog" and reading.model != "oracle"]
-        assert one.esnr.value is not None and one.alignment is not None and one.alignment.cosine.value is not None
-        if one.esnr.value > 0:  # without bias it may be 0 or less, which has no place on the axis
-            esnr.setdefault(run, []).append((updates, one.esnr.value))
-        aligned.setdefault(run, []).append((updates, one.alignment.cosine.value))
-    with (OVER / f"beside-{cell}.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    gaps: dict[str, dict[str, Curve]] = {name: {} for name in rows[0] if name not in ("run", "updates")}
-    for row in rows:
-        for name, curves in gaps.items():
-            curves.setdefault(row["run"].removeprefix(f"{cell}-"), []).append((float(row["updates"]), float(row[name])))
-    last = cell == "basic"
+def _variant(variant: str, runs: Sequence[TrainingReadings], *, legend: bool) -> list[Panel]:
+    """What was measured over the trainings of a variant; a ratio of 0 or less has no place on the axis."""
+    names = [run.name.removeprefix(f"{variant}, ") for run in runs]
+    first_order = [run.entries("fog") for run in runs]
+    ratios = [[one.esnr.value or 0.0 for one in entries] for entries in first_order]
+    cosines = [[one.alignment.cosine.value or 0.0 for one in entries if one.alignment] for entries in first_order]
+
+    def curves(columns: Sequence[Sequence[float]], least: float = -math.inf) -> dict[str, Curve]:
+        found = [zip(map(float, run.updates), column, strict=True) for run, column in zip(runs, columns, strict=True)]
+        return dict(zip(names, ([point for point in one if point[1] > least] for one in found), strict=True))
+
     return [
-        Panel(f"{cell}: first-order ESNR", "updates", esnr, (True, True), last),
-        Panel(f"{cell}: alignment with the truth", "updates", aligned, (True, False), last),
-        *(Panel(f"{cell}: {name}", "updates", curves, (True, False), last) for name, curves in gaps.items()),
+        Panel(f"{variant}: first-order ESNR", "updates", curves(ratios, 0.0), (True, True), legend),
+        Panel(f"{variant}: alignment with the truth", "updates", curves(cosines), (True, False), legend),
+        *(
+            Panel(
+                f"{variant}: gap under {name}",
+                "updates",
+                curves([run.column(name).tolist() for run in runs]),
+                (True, False),
+                legend,
+            )
+            for name in runs[0].beside
+        ),
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import over_training
 from reproduction import (
     FIXED_CEM,
     FIXED_RS,
@@ -322,6 +323,7 @@ FIGURES = {
     "exploration": exploration,
     "reacher perturbed": perturbed,
     "oracle rows": oracles,
+    **over_training.SECTIONS,
     "ladder": ladder,
     "cartpole gaps": cartpole,
     "cartpole in latent space": latent,

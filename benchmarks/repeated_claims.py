@@ -5,15 +5,16 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from false_claims import SHARES, compare_counts, gap_claims, paired_probability
+from false_claims import SHARES, binomial_masses, compare_counts, gap_claims, paired_probability, rates_apart
 from wmel.analysis.gap import CPGResult
 from wmel.analysis.verdict import ALPHA, DELTA, Label, cpg_verdict
 from wmel.stats.exact import GAP_LEVEL, PairedArms, critical_score, difference_p
 from wmel.stats.paired import PairedCounts, holm
 from wmel.stats.power import Design, discordant_outcomes
-from wmel.stats.sequential import expected_stop, log_wealth_at_zero
+from wmel.stats.sequential import expected_stop, log_wealth, log_wealth_at_zero
 
 FIRST_LOOKS, MOST_ADDED = (10, 12, 20, 30, 50), 300
+FIRST_EQUIVALENCES = (10, 20, 29, 30, 50, 89, 150, 286)  # 29: the first n that can show it; 89, 286: the worst at once
 RATES, PHIS = (0.1, 0.3, 0.5, 0.7, 0.9), (0.0, 0.5)  # of both arms, and how their outcomes correlate
 NEGLIGIBLE = 1e-9  # first looks less likely than this are left out
 CAP = 150  # the maximum number of pairs of an anytime run
@@ -71,6 +72,52 @@ def follow_up(n: int, share: float) -> FollowUp:
         again += mass * float(added[_strict_gaps(n + found.added)[place]].sum())
     later = _gap_whenever(waiting, share)
     return FollowUp(*(float(value) for value in (once, once + advised, once + again, once + later)))
+
+
+def guaranteed_false_gap(n: int) -> float:
+    """The most that a false gap, either way, can be likely after a first look at n pairs, whatever comes after it.
+
+    If the first look shows no gap, the bets against a gap of 0 have some wealth, and by Ville's inequality it ever
+    exceeds 1 / ALPHA with a probability of at most ALPHA times that wealth: for any number of added pairs and of looks.
+    In one direction it is half of this: with equal rates both are alike, and the more one arm is ahead, the less
+    likely are claims for the other.
+    """
+    counts = np.arange(n + 1)
+    wealth = np.exp(np.minimum(log_wealth_at_zero(counts[:, None], counts[None, :]), -np.log(ALPHA)))
+    claimed = np.where(_strict_gaps(n), 1.0, ALPHA * wealth)
+    by_discordant = [
+        float(binomial_masses(count, np.array([0.5]))[0] @ claimed[counts[: count + 1], count - counts[: count + 1]])
+        for count in range(n + 1)
+    ]
+    return float((binomial_masses(n, SHARES) @ np.array(by_discordant)).max())
+
+
+def guaranteed_false_equivalence(n: int) -> float:
+    """The same of equivalence, where the rates are the margin apart or farther.
+
+    What wins against the true gap must be large before the margin is ruled out.
+    """
+    _, _, near = compare_counts(PairedArms(n), critical_score)
+    first, room = PairedArms(n).counts
+    b, c = (one.astype(int) for one in np.nonzero(np.arange(n + 1)[None, :] < room[first][:, None]))
+    most = 0.0
+    for higher, lower in rates_apart(0.5):
+        gap = float(higher[0] - lower[0])
+        if gap < 0:
+            continue  # the same by symmetry
+        wealth = np.exp(np.minimum(log_wealth(b, c, n, gap), -np.log(ALPHA)))
+        claimed = np.zeros((n + 1, n + 1))
+        claimed[b, c] = np.where(near[b, c], 1.0, ALPHA * wealth)
+        masses = binomial_masses(n, higher)
+        for rates, mass in zip(np.stack([higher, lower], axis=1), masses, strict=True):
+            share = np.clip(rates[1] / max(1 - rates[0], NEGLIGIBLE), 0, 1)
+            likely = np.flatnonzero(mass > NEGLIGIBLE).tolist()
+            rows = [
+                float(binomial_masses(n - count, np.array([share]))[0] @ claimed[count, : n - count + 1])
+                for count in likely
+            ]
+            most = max(most, float(mass[likely] @ np.array(rows)))
+    return most
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import claims  # noqa: E402
 import esnr_coverage  # noqa: E402
+import false_alarms  # noqa: E402
 from wmel.diagnostics.esnr.measure import esnr, true_gradient  # noqa: E402
 from wmel.diagnostics.esnr.result import TrueGradient, mean_over_states  # noqa: E402
 
@@ -95,8 +96,48 @@ def test_the_simulation_finds_the_alignment_of_shared_noise(fewer_groups, monkey
     assert found.claimed[64] > 0.8 and missed_bounds({"alignment": {("fog", 16): found}})
 
 
+@pytest.fixture
+def few_runs(monkeypatch):
+    monkeypatch.setattr(false_alarms, "RUNS", 150)
+    monkeypatch.setattr(false_alarms, "POOL_ELSE", 500)
+
+
+@pytest.mark.parametrize("design", false_alarms.DESIGNS)
+@pytest.mark.parametrize("estimator", ["fog", "zog"])
+def test_a_u_shape_is_seldom_claimed_where_esnr_never_falls(estimator, design, few_runs):
+    call = ("quadratic, states differ", estimator, design)
+    assert missed_bounds({"false alarms": {call: false_alarms.false_alarms(*call)}}) == []
+
+
+def test_the_simulation_finds_u_shapes_that_rest_on_too_narrow_intervals(few_runs, monkeypatch):
+    whole = false_alarms._numbers
+
+    def half_as_wide(found):
+        value, low, high = whole(found)
+        return value, value - (value - low) / 2, value + (high - value) / 2
+
+    monkeypatch.setattr(false_alarms, "_numbers", half_as_wide)
+    call = ("quadratic, states differ", "fog", false_alarms.MOVED)
+    assert missed_bounds({"false alarms": {call: false_alarms.false_alarms(*call)}})
+
+
+def test_the_page_of_esnr_has_the_worst_false_alarms():
+    """At 12 and 20 checkpoints: a U-shape without a change and with a rise alone, and the online rule."""
+    section = PAGE.split("\n## ESNR over training\n")[1].split("\n## ")[0]
+    rows = [
+        line.strip("| ").split(" | ")[3:]
+        for line in section.splitlines()
+        if line.startswith("| reg") or line.startswith("| quad")
+    ]
+    worst = [[max(float(row[place].split(" / ")[count]) for row in rows) for count in (1, 2)] for place in range(3)]
+    words = " ".join((ROOT / "docs" / "esnr.md").read_text().split())
+    assert len(rows) == 18
+    for found in worst:
+        assert " and ".join(f"{share:.1%}" for share in found) in words
+
+
 def test_the_page_has_every_problem_and_estimator():
-    for title in ("## ESNR", "## The bias of ESNR", "## The pooled ratio", "## Alignment"):
+    for title in ("## ESNR", "## The bias of ESNR", "## The pooled ratio", "## Alignment", "## ESNR over training"):
         assert f"\n{title}\n" in PAGE
     ratios = PAGE.split("\n## ESNR\n")[1].split("\n## ")[0]
     assert all(

@@ -19,9 +19,10 @@ def pages():
         patch.syspath_prepend(ROOT / "benchmarks")
         import findings_figures
         import labels
+        import over_training
         import reproduction
 
-        yield reproduction, findings_figures, labels
+        yield reproduction, findings_figures, labels, over_training
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_the_page_of_the_reproduction_follows_from_the_results(pages, rows):
 
 
 def test_figures_of_the_findings_follow_from_the_results(pages, rows):
-    reproduction, findings, _ = pages
+    reproduction, findings, *_ = pages
     text = (ROOT / "docs" / "findings.md").read_text()
     for name, figures in findings.FIGURES.items():
         new = findings.replace_marked(text, name, figures(rows, reproduction.kept_errors()))
@@ -66,7 +67,7 @@ def test_figures_of_the_findings_follow_from_the_results(pages, rows):
 
 
 def test_changed_labels_follow_from_the_results(pages):
-    *_, labels = pages
+    labels = pages[2]
     assert labels.table() in (ROOT / "results" / "README.md").read_text()
 
 
@@ -78,6 +79,32 @@ def test_every_result_with_rows_is_read_and_has_verdicts_of_one_rule(pages):
         assert gap.p_value is not None and gap.p_value_holm is not None, (study, setting, model)
         claims = gap.verdict in ("MODEL BOTTLENECK", "LEARNED OUTPERFORMS ORACLE")
         assert claims == (gap.p_value_holm <= 0.05), (study, setting, model)
+
+
+def test_the_readings_over_training_are_of_every_checkpoint(pages):
+    """Six trainings of eight checkpoints; finding 18 also counts on a gap beside every reading."""
+    found = pages[3].all_trainings()
+    assert len(found) == 6 and {tuple(one.records) for one in found} == {(1, 4, 17, 70, 287, 1181, 4860, 20000)}
+    assert all(set(column) == set(one.records) for one in found for column in one.beside.values())
+
+
+def test_the_figures_over_training_are_those_of_the_readings(pages, tmp_path, monkeypatch):
+    import figures
+
+    monkeypatch.setattr(figures, "FIGURES", tmp_path / "figures")
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    figures.over_training()
+    name = "tdmpc2-over-training.svg"
+    assert (tmp_path / "figures" / name).read_text() == (ROOT / "docs" / "figures" / name).read_text()
+
+
+def test_when_to_trust_cites_the_figures_of_finding_18(pages):
+    over_training = pages[3]
+    text = " ".join((ROOT / "docs" / "when-to-trust.md").read_text().split())
+    cosines = [over_training.cosine(run, over_training.PEAK) for run in over_training.all_trainings()]
+    span = [over_training.hundredths(end([one for one, *_ in cosines])) for end in (min, max)]
+    assert f"between {' and '.join(span)}" in text
+    assert over_training.with_interval(cosines[-1]) in text
 
 
 def test_without_trainings_the_errors_have_a_reason_in_place_of_a_number(pages):

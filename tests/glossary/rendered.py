@@ -16,7 +16,7 @@ STORED = [
     *(EARLIER / name for name in ("results.json", "results_anytime.json")),
     ROOT / "results" / "esnr-cartpole" / "esnr.json",
     ROOT / "results" / "oracle-cartpole-long-plans" / "run.json",
-    ROOT / "results" / "tdmpc2-over-training" / "basic",
+    EARLIER / "over_training",
 ]
 NAMED = ("model", "policy", "environment")  # facts whose value is a name, which the user may have given
 WORDED = ("note", "method", "rule", "verdict", "metric", "estimator")  # columns that hold words

@@ -259,3 +259,27 @@ def test_a_few_pairs_have_no_probability_of_improvement(count):
 def test_pairs_of_unequal_number_have_no_probability_of_improvement():
     with pytest.raises(BadInput, match="6 and 5"):
         probability_of_improvement(np.arange(6), np.arange(5))
+
+
+LARGE = [PairedArms(MAX_EXACT + 1), PairedArms(20_000), IndependentArms(MAX_EXACT + 1, MAX_EXACT + 1)]
+
+
+@pytest.mark.parametrize("arms", [PairedArms(6), PairedArms(50), PairedArms(MAX_EXACT), *LARGE])
+def test_four_successes_of_one_arm_alone_never_show_a_gap_and_six_do(arms):
+    """A fair coin gives four of four to one side with a probability of 1/16, however many pairs agree."""
+    for count in (4, 6):
+        found = exact_interval(arms, count, 0)
+        swapped = exact_interval(arms.swapped, 0, count)
+        rejected = difference_p(arms, count, 0) <= 2 * GAP_LEVEL
+        assert rejected == (count == 6) == (found.low > 0) == (swapped.high < 0)
+        if arms not in LARGE or isinstance(arms, PairedArms):
+            assert bool(shows_gap(arms, np.array([count]), np.array([0]))[0]) == rejected
+
+
+@pytest.mark.parametrize("arms", LARGE)
+@pytest.mark.parametrize(("first", "second"), [(4, 0), (9, 2), (30, 15), (400, 330), (3, 3)])
+def test_beyond_exact_tests_the_p_value_is_at_least_the_mid_p_and_the_interval_agrees(arms, first, second):
+    assert p_value(arms, first, second) >= float(arms.mid_p(np.array(first), np.array(second)))
+    for one, other in ((first, second), (second, first)):
+        low, high = exact_interval(arms, one, other)
+        assert (low <= 0 <= high) == (difference_p(arms, one, other) > 2 * GAP_LEVEL)

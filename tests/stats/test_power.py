@@ -64,7 +64,8 @@ def over_the_whole_grid(design, n):
 
     def shows(ones, others, difference, level):
         if n > MAX_EXACT:
-            return arms.score(ones, others, difference) >= NormalDist().inv_cdf(1 - level)
+            shown = arms.score(ones, others, difference) >= NormalDist().inv_cdf(1 - level)
+            return shown & (arms.mid_p(ones, others) <= level) if design.paired and difference == 0 else shown
         if n > 12:
             shown = arms.score(ones, others, difference) >= critical_score(arms, difference, level) - 1e-9
             return shown & (arms.mid_p(ones, others) <= level) if difference == 0 else shown

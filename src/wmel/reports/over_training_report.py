@@ -191,7 +191,7 @@ def _caveats(trainings: Sequence[TrainingReadings], curves: Sequence[TrainingCur
     sentences.append(
         "A U-shape is claimed only if the median of 3 neighbours falls and rises by more than two standard errors, "
         "with 2 checkpoints on either side. The online rule waits for two checkpoints above the lowest so far; "
-        "without any change it fires in about one run of eight at 12 checkpoints."
+        "without any change it fires in up to one run of eight at 12 checkpoints."
     )
     if any(one.beside for one in trainings):
         sentences.append(

@@ -166,9 +166,10 @@ def p_value(arms: TwoArms, first: int, second: int, difference: float = 0.0) -> 
     At 0 it is at least the mid-p of the conditional test (McNemar, Fisher), so the two never disagree on a claim.
     """
     reached = float(arms.score(np.array(first), np.array(second), difference))
-    if not is_small(arms):
-        return 1 - NormalDist().cdf(reached)
-    value = _greatest_probability(arms, reached - ROUNDING * max(1.0, abs(reached)), difference)
+    if is_small(arms):
+        value = _greatest_probability(arms, reached - ROUNDING * max(1.0, abs(reached)), difference)
+    else:
+        value = 1 - NormalDist().cdf(reached)
     return value if difference else max(value, float(arms.mid_p(np.array(first), np.array(second))))
 
 
@@ -183,7 +184,7 @@ def shows_gap(
     """Whether counts [R], [R] show a higher first rate, one-sided at `level`; `critical` is the score to reach."""
     critical = critical_score(arms, 0.0, level) if critical is None else critical
     shown = arms.score(first, second, 0.0) >= critical - ROUNDING
-    if is_small(arms) and shown.any():
+    if shown.any() and (is_small(arms) or isinstance(arms, PairedArms)):  # Fisher's takes n times the memory
         shown = shown & (arms.mid_p(first, second) <= level)
     return shown
 
@@ -215,9 +216,11 @@ def exact_interval(arms: TwoArms, first: int, second: int, confidence: float = 0
 
     They lie inside [-1, 1]. 0 and the margins of equivalence are outside exactly where the tests reject them.
     """
-    if not is_small(arms):
-        return arms.score_interval(first, second, confidence)
     level, guess = (1 - confidence) / 2, arms.score_interval(first, second, confidence)
+    if not is_small(arms):
+        low = min(guess.low, 0.0) if p_value(arms, first, second) > level else guess.low
+        high = max(guess.high, 0.0) if p_value(arms.swapped, second, first) > level else guess.high
+        return Bounds(np.array(low), np.array(high))
     low = _lower_bound(arms, first, second, level, float(guess.low))
     high = -_lower_bound(arms.swapped, second, first, level, -float(guess.high))
     return Bounds(np.array(low), np.array(high))

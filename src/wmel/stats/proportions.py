@@ -88,7 +88,7 @@ def fisher_mid_p(s_o: object, n_o: int, s_l: object, n_l: int) -> np.ndarray:
     rest = np.where(possible, rest, 0)
     ways = logs[n_o] - logs[counts] - logs[n_o - counts] + logs[n_l] - logs[rest] - logs[n_l - rest]
     all_ways = logs[n_o + n_l] - logs[total] - logs[n_o + n_l - total]
-    chances = np.where(possible, np.exp(ways - all_ways), 0.0)
+    chances = np.exp(np.where(possible, ways - all_ways, -np.inf))
     return (chances * ((counts > one) + 0.5 * (counts == one))).sum(axis=-1)
 
 
