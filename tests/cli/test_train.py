@@ -75,7 +75,7 @@ def own_worlds(tmp_path_factory):
 def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), cwd=own_worlds)
     assert done.returncode == 0, done.stderr
-    assert "2600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
+    assert "2,600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
     assert "return of its policy: " in done.stdout and "4 updates (" in done.stderr
     card = json.loads((own_worlds / "td" / "card.json").read_text())
     assert card["fit"]["updates_taken"] == 4 and card["fit"]["decoder_steps"] == 10

@@ -74,7 +74,7 @@ def test_a_training_keeps_its_episodes_and_checkpoints(kept):
     assert sorted(file.name for file in folder.iterdir()) == ["card.json", "checkpoints", "episodes", WEIGHTS]
     assert [file.name for file in sorted((folder / "checkpoints").iterdir())] == ["0000001", "0000005", "0000030"]
     assert len(list((folder / "episodes").glob("round-*"))) == 6  # 50 decisions to seed and 30 of updates
-    assert "4000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
+    assert "4,000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
 
 
 def killed(command: list[str], here, stream: str, word: str, **variables: str) -> str:
@@ -99,7 +99,7 @@ def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_com
     assert done.returncode == 0 and "resumed from update 10\n" in done.stderr, done.stderr
     for file in (WEIGHTS, *(f"checkpoints/{stop:07d}/{WEIGHTS}" for stop in (1, 5, 30))):
         assert (folder / file).read_bytes() == (kept[0] / file).read_bytes(), file
-    assert not (folder / FILE).exists() and "4000 transitions of 350 episodes, 30 updates" in done.stdout
+    assert not (folder / FILE).exists() and "4,000 transitions of 350 episodes, 30 updates" in done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_comm
     by_library(10, here / "over", lambda point: None)
     done = wmel_command(*line(10, "over"), cwd=here)
     assert done.returncode == 0 and not (here / "over" / FILE).exists()
-    assert "3000 transitions of 250 episodes, 10 updates" in done.stdout
+    assert "3,000 transitions of 250 episodes, 10 updates" in done.stdout
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
     )
     done = wmel_command(*said.split(), cwd=here)
     assert done.returncode == 0, done.stderr
-    assert "3600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
+    assert "3,600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
     folder = here / "offline"
     card = json.loads((folder / "card.json").read_text())
     assert card["policy_return"] is None and len(card["data"]["sha256"]) == 64 and card["environment"] == "point"

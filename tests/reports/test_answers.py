@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import says
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
-from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper
+from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper, whole_number
 from wmel.analysis.verdict import IF_ADDED, RHO, Label
 from wmel.reports.answers import Advice, JudgedGap, Unseen
 from wmel.reports.study_answers import answer_of_gaps
@@ -81,7 +81,7 @@ def check_sentence(gap: JudgedGap, text: str, p_values: Sequence[float | None]) 
     ):
         assert abs(float(printed) - number) <= 0.0051 and (abs(number) < 1e-9 or float(printed) * number > 0)
     counts = {entry.n_episodes_oracle: None, entry.n_episodes_learned: None}
-    assert [int(one) for one in re.findall(r"\d+", said["episodes"])] == list(counts)
+    assert [whole_number(one) for one in re.findall(r"[\d,]+", said["episodes"])] == list(counts)
     assert ("pair" in said["episodes"]) == (entry.oracle_only is not None)
     if gap.advice is Advice.BLIND:
         check_blindness(gap, said)
@@ -95,10 +95,10 @@ def check_sentence(gap: JudgedGap, text: str, p_values: Sequence[float | None]) 
 
 def check_blindness(gap: JudgedGap, said: GapSentence) -> None:
     """The rates of the oracle and of random actions are there, with their episodes, and what would show the model."""
-    assert said["unseen"] == gap.unseen and int(said["n_oracle"]) == gap.entry.n_episodes_oracle
+    assert said["unseen"] == gap.unseen and whole_number(said["n_oracle"]) == gap.entry.n_episodes_oracle
     if gap.unseen is not Unseen.FAILURE:
         assert said["floor"] == f"{gap.floor.successes / gap.floor.episodes:.2f}"
-        assert int(said["n_floor"]) == gap.floor.episodes
+        assert whole_number(said["n_floor"]) == gap.floor.episodes
     else:
         assert said["floor"] is None
 
@@ -117,12 +117,12 @@ def check_correction(gap: JudgedGap, text: str, p_values: list[float]) -> None:
 
 def check_reason(gap: JudgedGap, rest: str) -> None:
     """A verdict that decides nothing has its reason, and the number of episodes that would decide if one is known."""
-    wanted = re.findall(r"bout (\d+) fresh (pairs|episodes per arm) would decide", rest)
+    wanted = re.findall(r"bout ([\d,]+) fresh (pairs|episodes per arm) would decide", rest)
     if gap.advice is not Advice.UNKNOWN or gap.entry.verdict != Label.INCONCLUSIVE:
         assert not wanted
         return
     number, unit = gap.verdict.n_that_decides, "episodes per arm" if gap.entry.oracle_only is None else "pairs"
-    assert wanted == ([] if number is None else [(str(number), unit)])
+    assert wanted == ([] if number is None else [(f"{number:,}", unit)])
     holds_zero = gap.entry.gap_ci_low <= 0 <= gap.entry.gap_ci_high
     assert ("nterval holds 0 and is too wide" in rest) == holds_zero
     assert len(rest) > 20
