@@ -1,4 +1,5 @@
 import functools
+import re
 import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -431,3 +432,13 @@ def test_a_plugin_is_described_by_its_docstring_and_never_by_its_signature():
     """Python writes the signature of a dataclass in place of a missing docstring."""
     assert Part(f"{HERE}:Paint", "").description == "A dataclass of settings."
     assert Plain.__doc__ == "Plain(grains: int = 3)" and Part(f"{HERE}:Plain", "").description == ""
+
+
+@pytest.mark.parametrize("name", ["cartpole", "dmc:cartpole-swing", "walker", "zzz"])
+def test_an_unknown_environment_is_refused_with_the_nearest_names_and_the_command_that_lists_all(name):
+    with pytest.raises(UnknownPart) as refused:
+        catalog.ENVIRONMENTS.load(name)
+    words = str(refused.value)
+    assert f"'{name}'" in words and "wmel list environments" in words
+    named = [one for one in catalog.ENVIRONMENTS.parts if re.search(rf"(?<![\w:-]){re.escape(one)}(?![\w-])", words)]
+    assert (len(named) == 0) if name == "zzz" else 1 <= len(named) <= 5

@@ -233,7 +233,9 @@ def check_policy(name: str) -> None:
     """Raises UnknownPart for a name that is neither a policy nor a planner."""
     if not POLICIES.has(name) and ":" not in name:
         known = [*POLICIES.parts, *PLANNERS.parts]
-        raise UnknownPart(f"no policy named '{name}';{suggest_name(name, known)}")
+        raise UnknownPart(
+            f"no policy named '{name}';{suggest_name(name, known, command='wmel list policies planners')}"
+        )
 
 
 def is_planner(name: str) -> bool:

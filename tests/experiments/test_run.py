@@ -234,7 +234,7 @@ def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path,
     victim.unlink()
     refused = wmel_command("study", str(path), "--output", str(store))
     assert refused.returncode == 2 and "versions of numpy (1.0.0, now" in refused.stderr
-    assert "--rerun changed" in refused.stderr and "--keep" in refused.stderr
+    assert "--rerun=changed" in refused.stderr and "--keep" in refused.stderr
     kept = wmel_command("study", str(path), "--output", str(store), "--keep")
     assert kept.returncode == 0 and "12 episodes run" in kept.stdout  # the cell that was not whole, anew
     again = wmel_command("study", str(path), "--output", str(store), "--rerun", "changed")

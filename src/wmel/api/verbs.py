@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 from wmel.api.options import Option, SettingOf, SettingsOf
 from wmel.catalog import REGISTRIES
-from wmel.errors import BadInput, is_number, shorten_values, suggest_name
+from wmel.errors import BadInput, WmelError, is_number, shorten_values, suggest_name
 from wmel.settings import Meaning, Setting
 
 ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are checked before a verb begins
@@ -17,6 +18,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are ch
     "flag": ("true or false", bool),
     "text": ("text", str),
 }
+FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?:=(?P<value>[\w.:]+)| (?P<number>\d+)\b)?")  # in a message
 NUMBERS = {"whole": int, "number": float}
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -53,8 +55,7 @@ def verb(function: Verb) -> Verb:
                 bound.arguments[name] = named[name]
         return bound
 
-    @functools.wraps(function)
-    def call(*values: Any, **arguments: Any) -> Any:
+    def call_with_flags(*values: Any, **arguments: Any) -> Any:
         try:
             bound = bind(*values, **arguments)
             return function(*bound.args, **bound.kwargs)
@@ -62,10 +63,40 @@ def verb(function: Verb) -> Verb:
             shorten_values(error, (*values, *arguments.values()))
             raise
 
+    @functools.wraps(function)
+    def call(*values: Any, **arguments: Any) -> Any:
+        try:
+            return call_with_flags(*values, **arguments)
+        except WmelError as error:
+            error.args = tuple(name_parameters(one, known) if isinstance(one, str) else one for one in error.args)
+            raise
+
+    vars(call)["with_flags"] = call_with_flags
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
     vars(call)["__signature__"] = own.replace(parameters=parameters)
     call.__doc__ = f"{function.__doc__}\n\nOptions:\n{_option_lines(known)}"
     return call  # pyright: ignore[reportReturnType]
+
+
+def with_flags(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb as the command line calls it: messages name flags. Of any other caller they name parameters."""
+    return getattr(verb, "with_flags", verb)
+
+
+def name_parameters(message: str, known: Mapping[str, inspect.Parameter]) -> str:
+    """A message in which `--rerun=changed` is `rerun="changed"`, `--keep` `keep=True` and `--env` `environment=`."""
+    options = {name: mark for name, one in known.items() if isinstance(mark := mark_of(one), Option)}
+    by_flag = {flag: name for name, option in options.items() for flag in option.flags}
+
+    def name_parameter(found: re.Match[str]) -> str:
+        flag, value, number = found["flag"], found["value"], found["number"]
+        name = by_flag.get(flag, flag.removeprefix("--").removeprefix("no-").replace("-", "_"))
+        if value or number:
+            return f"{name}={number}" if number else f'{name}="{value}"'
+        is_switch = name in options and options[name].kind == "flag"
+        return f"{name}={not flag.startswith('--no-')}" if is_switch else f"{name}="
+
+    return FLAG.sub(name_parameter, message)
 
 
 def own_settings(verb: Callable[..., Any]) -> SettingsOf | None:
