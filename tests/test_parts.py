@@ -157,7 +157,7 @@ def test_a_class_without_parameters_has_no_settings():
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("refused_value", "words"),
     [
         ({"shadse": 4}, "'paint' has ... 'shadse'; ... 'shades'?"),
         ({"zzz": 4}, "'paint' has no ... 'zzz';"),
@@ -177,9 +177,9 @@ def test_a_class_without_parameters_has_no_settings():
         ({"shades": None}, "got None"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(given, words):
+def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(refused_value, words):
     with pytest.raises(BadInput) as refused:
-        PAINTS.spec("paint", given)
+        PAINTS.spec("paint", refused_value)
     assert says(str(refused.value), words)
 
 
@@ -263,8 +263,8 @@ def test_the_key_of_a_part_leaves_out_defaults_and_what_is_resolved_has_all():
 
 
 def test_a_default_that_is_said_makes_no_other_part():
-    said, unsaid = PAINTS.spec("paint", {"shades": 3, "thinned": 0}), PAINTS.spec("paint")
-    assert said.key_data == unsaid.key_data == {"name": "paint"} and said.resolved == unsaid.resolved
+    explicit, implicit = PAINTS.spec("paint", {"shades": 3, "thinned": 0}), PAINTS.spec("paint")
+    assert explicit.key_data == implicit.key_data == {"name": "paint"} and explicit.resolved == implicit.resolved
 
 
 def test_a_part_that_exists_is_described_as_it_would_be_resolved():

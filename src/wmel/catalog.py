@@ -289,11 +289,11 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     }
 
 
-def perturbation(given: str | Mapping[str, Any]) -> Any:
+def perturbation(part: str | Mapping[str, Any]) -> Any:
     """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
     from wmel.contract.perturbation import build_perturbation  # imported late: it imports numpy
 
-    return build_perturbation(perturbation_data(given), PERTURBATIONS)
+    return build_perturbation(perturbation_data(part), PERTURBATIONS)
 
 
 def perturbation_data(part: str | Mapping[str, Any]) -> dict[str, Any]:
