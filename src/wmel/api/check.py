@@ -21,6 +21,7 @@ from wmel.kinds import check_methods
 from wmel.machine import requirements, wmel_version
 from wmel.parts import name_and_settings
 from wmel.reports.analysis_record_types import CheckRecord, FindingEntry
+from wmel.reports.cells import listed_words
 from wmel.reports.document import draw_figure
 from wmel.reports.record_types import stamp
 from wmel.reports.terminal import lines_of, table
@@ -132,8 +133,10 @@ def doctor() -> Result:
     for row in rows:
         wrong = "" if row["fits"] or row["installed"] is None else " (wrong)"
         packages.add_row(row["part"], row["package"], row["wanted"], f"{row['installed'] or 'missing'}{wrong}")
-    answer = f"wmel {versions['wmel']}, Python {versions['python']}, {machine}"
-    incomplete = dict.fromkeys(row["part"] for row in rows if not row["fits"] and row["part"] != "core")
+    incomplete = list(dict.fromkeys(row["part"] for row in rows if not row["fits"]))
+    state = f"{listed_words(incomplete)} not complete" if incomplete else "everything is installed"
+    answer = f"wmel {versions['wmel']}, Python {versions['python']}, {machine}: {state}."
+    incomplete = [one for one in incomplete if one != "core"]
     advice = [f"extra '{one}' is not complete: pip install 'wmel[{one}]'{_caveat(one)}" for one in incomplete]
     entries = {**versions, "packages": rows}
     return Result(
