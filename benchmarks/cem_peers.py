@@ -70,8 +70,8 @@ def torchrl_plans(hidden: int, batch: int):
 
     World.batch_locked = False
     planner = CEMPlanner(World(), HORIZON, ITERATIONS, CANDIDATES, ELITES)
-    given = TensorDict({"observation": starts(batch), "done": torch.zeros(batch, 1, dtype=torch.bool)}, [batch])
-    return lambda: planner.planning(given)
+    inputs = TensorDict({"observation": starts(batch), "done": torch.zeros(batch, 1, dtype=torch.bool)}, [batch])
+    return lambda: planner.planning(inputs)
 
 
 def main() -> None:

@@ -57,10 +57,10 @@ def zeroth_order_loops(network: torch.nn.Module, observations: torch.Tensor) -> 
     for start in observations:
         gradients = []
         for _ in range(SAMPLES):
-            drawn = mean + SIGMA * torch.randn(HORIZON, 1)
+            samples = mean + SIGMA * torch.randn(HORIZON, 1)
             with torch.no_grad():
-                rewards = rolled(network, start, drawn)
-            actions = drawn.clone().requires_grad_()
+                rewards = rolled(network, start, samples)
+            actions = samples.clone().requires_grad_()
             likelihood = torch.distributions.Normal(mean, SIGMA).log_prob(actions).sum()
             scores = torch.autograd.grad(likelihood, actions)[0]
             gradients.append((torch.stack(rewards)[:, None] * scores).flatten())
@@ -130,8 +130,8 @@ def against_the_closed_loop(model, seen) -> None:
             returns += list(table["return"])
             steps += int(table["model_steps"].sum())
         print(f"{method}: {width:.0%} of the ESNR in {found.seconds:.2f} s and {found.model_steps:,} model steps")
-        told = f"{seconds:.1f} s and {steps:,} model steps of {len(returns)} episodes"
-        print(f"    planning with it: {_width(returns):.0%} of the return in {told}")
+        cost = f"{seconds:.1f} s and {steps:,} model steps of {len(returns)} episodes"
+        print(f"    planning with it: {_width(returns):.0%} of the return in {cost}")
 
 
 def _width(returns: list[float]) -> float:

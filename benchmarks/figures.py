@@ -28,7 +28,7 @@ class Panel:
     def values(self, axis: int) -> list[float]:
         return [point[axis] for curve in self.curves.values() for point in curve]
 
-    def drawn(self, column: int, row: int, heights: list[float]) -> str:
+    def bars(self, column: int, row: int, heights: list[float]) -> str:
         """As SVG at a place of the grid; panels of a row share their heights."""
         x, across = _scale(self.values(0), self.logarithmic[0], LEFT, WIDTH - 12)
         y, up = _scale(heights, self.logarithmic[1], HEIGHT - BELOW, TOP)
@@ -66,15 +66,15 @@ def _scale(values: list[float], logarithmic: bool, begin: float, end: float) -> 
 
 def write(name: str, grid: list[list[Panel]], margin: int = 0) -> None:
     """A page of panels, with room for a legend on the right."""
-    drawn = []
+    bars = []
     for row, line in enumerate(grid):
         heights = [value for panel in line for value in panel.values(1)]
-        drawn += [panel.drawn(column, row, heights) for column, panel in enumerate(line)]
+        bars += [panel.bars(column, row, heights) for column, panel in enumerate(line)]
     size = WIDTH * max(map(len, grid)) + margin, HEIGHT * len(grid)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" font-family="sans-serif"'
     FIGURES.mkdir(parents=True, exist_ok=True)
     (FIGURES / name).write_text(
-        f'{head} font-size="11"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>\n'
+        f'{head} font-size="11"><rect width="100%" height="100%" fill="white"/>{"".join(bars)}</svg>\n'
     )
     print((FIGURES / name).relative_to(ROOT))
 
@@ -83,9 +83,9 @@ def training() -> None:
     """Return over minutes of every shipped TD-MPC2."""
     curves: dict[str, dict[str, Curve]] = {"acrobot": {}, "cartpole": {}}
     for card in sorted(MODELS.glob("*/card.json")):
-        said = json.loads(card.read_text())
-        if said["model"]["kind"] == "tdmpc2" and not card.parent.is_symlink():
-            rated = [one for one in said["curve"] if one["mean_return"] is not None]
+        written = json.loads(card.read_text())
+        if written["model"]["kind"] == "tdmpc2" and not card.parent.is_symlink():
+            rated = [one for one in written["curve"] if one["mean_return"] is not None]
             name = card.parent.name
             curves[name.split("-")[0]][name] = [(one["seconds"] / 60, one["mean_return"]) for one in rated]
     panels = [

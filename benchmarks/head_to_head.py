@@ -65,14 +65,14 @@ def model(hidden: int) -> MLPModel:
 def ours(hidden: int, batch: int) -> dict[str, float]:
     """Milliseconds of CPU per plan call, and the cost of the plans."""
     planner = CEM(HORIZON, iterations=ITERATIONS, candidates=CANDIDATES, elites=ELITES, smoothing=0.0)
-    times, given = [], starts(batch)
+    times, start_states = [], starts(batch)
     for call in range(PLANS + 1):
         streams = Streams(np.arange(batch), np.full(batch, call))
-        cost = ImaginedCost(model_of[hidden], Squares(), SPACE, given, np.zeros((batch, 0)), OBSERVATION)
+        cost = ImaginedCost(model_of[hidden], Squares(), SPACE, start_states, np.zeros((batch, 0)), OBSERVATION)
         begin = time.process_time()
-        plan = planner.plan(PlanningProblem(cost, SPACE, streams, HORIZON, like=given), None)
+        plan = planner.plan(PlanningProblem(cost, SPACE, streams, HORIZON, like=start_states), None)
         times.append(time.process_time() - begin)
-    worth = plan_costs(network(hidden), given, torch.as_tensor(plan.actions)).mean()
+    worth = plan_costs(network(hidden), start_states, torch.as_tensor(plan.actions)).mean()
     return {"milliseconds": 1e3 * sorted(times[1:])[PLANS // 2], "cost": float(worth)}
 
 

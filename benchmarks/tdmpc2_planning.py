@@ -64,15 +64,15 @@ class OneStateAtATime:
         return lowest
 
     def random_shooting(self, start: tuple[float, ...], rng: random.Random) -> list[int]:
-        drawn = [rng.choices(range(len(self.levels)), k=HORIZON) for _ in range(CANDIDATES)]
-        return min(drawn, key=lambda sequence: self.cost(start, sequence))
+        samples = [rng.choices(range(len(self.levels)), k=HORIZON) for _ in range(CANDIDATES)]
+        return min(samples, key=lambda sequence: self.cost(start, sequence))
 
     def cem(self, start: tuple[float, ...], rng: random.Random) -> list[int]:
         count = len(self.levels)
         chances, best = [[1 / count] * count for _ in range(HORIZON)], (float("inf"), [])
         for _ in range(ITERATIONS):
-            drawn = [[rng.choices(range(count), chance)[0] for chance in chances] for _ in range(SAMPLES)]
-            rated = sorted(((self.cost(start, one), one) for one in drawn), key=lambda pair: pair[0])
+            samples = [[rng.choices(range(count), chance)[0] for chance in chances] for _ in range(SAMPLES)]
+            rated = sorted(((self.cost(start, one), one) for one in samples), key=lambda pair: pair[0])
             best = rated[0] if rated[0][0] < best[0] else best
             for now in range(HORIZON):
                 taken = [one[now] for _, one in rated[:ELITES]]

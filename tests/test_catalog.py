@@ -40,8 +40,8 @@ def test_every_environment_knows_its_name(name):
 )
 def test_planners_and_policies_share_one_namespace_in_which_built_in_parts_win(monkeypatch, group, name, kept):
     offered = Part("tests.experiments.swept_parts:March", "", "a plugin")
-    monkeypatch.setattr("wmel.parts._entry_points", lambda asked: [(name, offered)] if asked == group else [])
-    monkeypatch.setattr("wmel.parts._plugins", lambda asked: {name: offered} if asked == group else {})
+    monkeypatch.setattr("wmel.parts._entry_points", lambda wanted: [(name, offered)] if wanted == group else [])
+    monkeypatch.setattr("wmel.parts._plugins", lambda wanted: {name: offered} if wanted == group else {})
     registries = [CATALOGUE[one] for one in ("planners", "policies")]
     (own,) = [one for one in registries if one.group == group]
     assert [one.kind for one in registries if one.has(name)] == [own.kind if kept is None else CATALOGUE[kept].kind]

@@ -1,4 +1,5 @@
 import functools
+import re
 import sys
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -156,7 +157,7 @@ def test_a_class_without_parameters_has_no_settings():
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("refused_value", "words"),
     [
         ({"shadse": 4}, "'paint' has ... 'shadse'; ... 'shades'?"),
         ({"zzz": 4}, "'paint' has no ... 'zzz';"),
@@ -176,9 +177,9 @@ def test_a_class_without_parameters_has_no_settings():
         ({"shades": None}, "got None"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(given, words):
+def test_a_setting_that_cannot_be_is_refused_with_its_name_and_value(refused_value, words):
     with pytest.raises(BadInput) as refused:
-        PAINTS.spec("paint", given)
+        PAINTS.spec("paint", refused_value)
     assert says(str(refused.value), words)
 
 
@@ -262,8 +263,8 @@ def test_the_key_of_a_part_leaves_out_defaults_and_what_is_resolved_has_all():
 
 
 def test_a_default_that_is_said_makes_no_other_part():
-    said, unsaid = PAINTS.spec("paint", {"shades": 3, "thinned": 0}), PAINTS.spec("paint")
-    assert said.key_data == unsaid.key_data == {"name": "paint"} and said.resolved == unsaid.resolved
+    explicit, implicit = PAINTS.spec("paint", {"shades": 3, "thinned": 0}), PAINTS.spec("paint")
+    assert explicit.key_data == implicit.key_data == {"name": "paint"} and explicit.resolved == implicit.resolved
 
 
 def test_a_part_that_exists_is_described_as_it_would_be_resolved():
@@ -431,3 +432,13 @@ def test_a_plugin_is_described_by_its_docstring_and_never_by_its_signature():
     """Python writes the signature of a dataclass in place of a missing docstring."""
     assert Part(f"{HERE}:Paint", "").description == "A dataclass of settings."
     assert Plain.__doc__ == "Plain(grains: int = 3)" and Part(f"{HERE}:Plain", "").description == ""
+
+
+@pytest.mark.parametrize("name", ["cartpole", "dmc:cartpole-swing", "walker", "zzz"])
+def test_an_unknown_environment_is_refused_with_the_nearest_names_and_the_command_that_lists_all(name):
+    with pytest.raises(UnknownPart) as refused:
+        catalog.ENVIRONMENTS.load(name)
+    words = str(refused.value)
+    assert f"'{name}'" in words and "wmel list environments" in words
+    named = [one for one in catalog.ENVIRONMENTS.parts if re.search(rf"(?<![\w:-]){re.escape(one)}(?![\w-])", words)]
+    assert (len(named) == 0) if name == "zzz" else 1 <= len(named) <= 5

@@ -233,7 +233,9 @@ def check_policy(name: str) -> None:
     """Raises UnknownPart for a name that is neither a policy nor a planner."""
     if not POLICIES.has(name) and ":" not in name:
         known = [*POLICIES.parts, *PLANNERS.parts]
-        raise UnknownPart(f"no policy named '{name}';{suggest_name(name, known)}")
+        raise UnknownPart(
+            f"no policy named '{name}';{suggest_name(name, known, command='wmel list policies planners')}"
+        )
 
 
 def is_planner(name: str) -> bool:
@@ -287,11 +289,11 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     }
 
 
-def perturbation(given: str | Mapping[str, Any]) -> Any:
+def perturbation(part: str | Mapping[str, Any]) -> Any:
     """A perturbation as text (drop-next-5, observation-noise-0.1@20, composite:A+B) or as {name, **settings}."""
     from wmel.contract.perturbation import build_perturbation  # imported late: it imports numpy
 
-    return build_perturbation(perturbation_data(given), PERTURBATIONS)
+    return build_perturbation(perturbation_data(part), PERTURBATIONS)
 
 
 def perturbation_data(part: str | Mapping[str, Any]) -> dict[str, Any]:

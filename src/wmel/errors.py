@@ -18,7 +18,7 @@ import inspect
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from numbers import Integral, Real
@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 Choice = TypeVar("Choice", bound=Enum)
 MAX_WHOLE = 1_000_000_000  # of a whole number without a limit of its own
+MAX_NAMES = 5  # in a message about an unknown name, where a command lists all
 LONGEST_VALUE = 80  # characters of a value in a message
 MOST_NAMES = 50  # listed in a message
 LONGEST_MESSAGE = 200  # of the message of a part that breaks
@@ -184,13 +185,28 @@ def escape_unprintable(text: str) -> str:
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 
-def suggest_name(name: object, known: Iterable[str], list_words: str = "known:") -> str:
-    """The end of a message about an unknown name: the closest known name, then all of them, or the first of many."""
+def suggest_name(name: object, known: Iterable[str], list_words: str = "known:", *, command: str = "") -> str:
+    """The end of a message about an unknown name: the closest known name, then all of them, or the first of
+    many.
+
+    Where a command lists them, at most MAX_NAMES are named, the nearest first.
+    """
     word, names = str(name), list(known)
+    if command and len(names) > MAX_NAMES:
+        return f"{_nearest_names(word, names)} `{command}` names all {len(names)}"
     close = difflib.get_close_matches(word, names, n=1) or [one for one in names if one.startswith(word)]
     suggestion = f" did you mean '{close[0]}'?" if close and word else ""
     shown = names if len(names) <= MOST_NAMES else [*names[:MOST_NAMES], f"and {len(names) - MOST_NAMES} more"]
     return f"{suggestion} {list_words} {', '.join(shown)}" if names else f" {list_words} none"
+
+
+def _nearest_names(word: str, names: Sequence[str]) -> str:
+    """The names that are spelled most like a word, or have it in them; empty if there are none."""
+    close = difflib.get_close_matches(word, names, n=MAX_NAMES)
+    inside = [one for one in names if word and word in one]
+    first, *others = [*dict.fromkeys([*close, *inside])][:MAX_NAMES] or [""]
+    alike = f" others like it: {', '.join(others)};" if others else ""
+    return f" did you mean '{first}'?{alike}" if first else ""
 
 
 def with_article(noun: str) -> str:

@@ -197,6 +197,11 @@ class Registry:
         """Whether the catalogue has a part of this name."""
         return name in self.built_in or name in self.parts
 
+    @property
+    def list_command(self) -> str:
+        """The command that lists the parts; empty where they are not in the catalogue."""
+        return "" if self.group is None else f"wmel list {self.group.removeprefix('wmel.')}"
+
     def load(self, name: str) -> Any:
         """Imports the object that a name or `package.module:object` stands for."""
         if not isinstance(name, str):
@@ -206,7 +211,9 @@ class Registry:
         if ":" in name and not name.startswith(self._families):
             return import_object(name)
         if name not in self.parts:
-            raise UnknownPart(f"no {self.kind} named '{name}';{suggest_name(name, self.parts)}")
+            raise UnknownPart(
+                f"no {self.kind} named '{name}';{suggest_name(name, self.parts, command=self.list_command)}"
+            )
         return self.parts[name].load()
 
     def settings_of(self, name: str) -> Mapping[str, Setting]:

@@ -43,23 +43,23 @@ def test_text_and_data_name_the_same_metric(run):
 @pytest.mark.parametrize("kind", ["LongerThan", "longer_than"])
 def test_a_metric_of_your_own_takes_settings(run, kind):
     name = f"{__name__}:{kind}"
-    for given in (f"{name}@3", f"{name}@steps=3", {"name": name, "steps": 3}):
-        (text,) = metric_texts([given])
+    for spelling in (f"{name}@3", f"{name}@steps=3", {"name": name, "steps": 3}):
+        (text,) = metric_texts([spelling])
         assert metric(text)(run.run.table).value == LongerThan(3)(run.run.table).value
     assert metric(name)(run.run.table).value == LongerThan()(run.run.table).value
 
 
 def test_a_swept_setting_is_one_metric_for_each_value():
-    given = [{"name": "success@", "steps": {"sweep": [5, 10]}}, "error_rate"]
-    assert metric_texts(given) == ["success@5", "success@10", "error_rate"]
+    spelling = [{"name": "success@", "steps": {"sweep": [5, 10]}}, "error_rate"]
+    assert metric_texts(spelling) == ["success@5", "success@10", "error_rate"]
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
+    ("spelling", "value"),
     [("success@0", "got 0"), ("success@x", "'x'"), ("deadline@-1", "got -1"), ("error_rate@3", "error_rate"),
      ({"name": "success@"}, "steps"), ({"name": "success@", "stps": 3}, "stps"), ({"steps": 3}, "3"),
      ("sucess_rate", "success_rate")],
 )  # fmt: skip
-def test_what_is_wrong_is_named(given, value):
+def test_what_is_wrong_is_named(spelling, value):
     with pytest.raises(BadInput, match=value):
-        metric(given)
+        metric(spelling)

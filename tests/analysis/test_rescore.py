@@ -107,13 +107,13 @@ def test_what_episodes_that_stopped_early_do_not_establish_is_refused(balance, s
     | some.integers(1, 13).map("reward>=0.5@sustained:{}".format),
 )
 def test_an_episode_is_judged_as_the_loop_judges_it(rewards, criterion):
-    asked, streak, first = Criterion.parse(criterion), np.zeros(1, int), -1
+    parsed, streak, first = Criterion.parse(criterion), np.zeros(1, int), -1
     for step, reward in enumerate(rewards, start=1):
-        streak = np.where(is_met(asked, {"reward": np.array([reward])}), streak + 1, 0)
-        if first < 0 and is_success(asked, streak, step == len(rewards))[0]:
+        streak = np.where(is_met(parsed, {"reward": np.array([reward])}), streak + 1, 0)
+        if first < 0 and is_success(parsed, streak, step == len(rewards))[0]:
             first = step
     stored = table(steps=[len(rewards)], rewards=[np.array(rewards)])
-    scored = rescore(stored, asked, horizon=len(rewards), stop=Stop.HORIZON)
+    scored = rescore(stored, parsed, horizon=len(rewards), stop=Stop.HORIZON)
     assert scored["first_success_step"][0] == first and scored["success"][0] == (first > 0)
 
 

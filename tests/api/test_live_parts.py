@@ -66,7 +66,7 @@ def test_a_perturbation_object_strikes_as_its_text_does(name):
 def test_a_policy_object_acts_as_its_name_does():
     world = wmel.environment("maze_toy")
     for name in ("random", "greedy", "cem"):
-        one, other = (wmel.run(world, given, **TINY).episodes for given in (name, wmel.policy(name, world)))
+        one, other = (wmel.run(world, policy_part, **TINY).episodes for policy_part in (name, wmel.policy(name, world)))
         assert (one["steps"] == other["steps"]).all() and (one["success"] == other["success"]).all()
 
 
@@ -80,9 +80,9 @@ def test_a_preset_leaves_an_object_alone():
 
 @pytest.mark.parametrize("kind", ["environment", "policy", "perturbation", "objective"])
 def test_an_object_of_another_kind_is_refused(kind):
-    given = {"environment": "maze_toy", "policy": "cem", kind: object()}
+    policy_part = {"environment": "maze_toy", "policy": "cem", kind: object()}
     with pytest.raises(BadInput, match="planner" if kind == "policy" else kind):
-        wmel.run(**given, **TINY)
+        wmel.run(**policy_part, **TINY)
 
 
 def test_the_discount_of_the_objective_is_that_of_esnr():

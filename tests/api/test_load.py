@@ -359,7 +359,7 @@ def test_a_dry_run_counts_readings_and_names_what_changed(without_gap, folder, t
         path.write_text(json.dumps(found))
     planned = wmel.study(study, output=tmp_path / "s", dry_run=True, quiet=True)
     assert (planned.rows[0]["readings"], planned.rows[0]["changed"]) == (0, 1)
-    assert "numpy" in str(planned) and "--rerun changed" in str(planned)
+    assert "numpy" in str(planned) and "rerun or keep" in str(planned)
 
 
 def test_what_is_no_result_is_refused_by_name(tmp_path):

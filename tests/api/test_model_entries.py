@@ -23,9 +23,9 @@ class Network:
 def test_an_oracle_given_as_a_model_is_the_oracle_arm():
     maze = wmel.environment("maze_toy")
     named = wmel.run("maze_toy", "cem", model="oracle", **TINY)
-    given = wmel.run("maze_toy", "cem", model=wmel.Oracle(maze), **TINY)
-    assert given.episodes["arm"].unique().to_list() == ["oracle"] and given.record.metadata.model == "oracle"
-    assert np.array_equal(given.run.table["steps"], named.run.table["steps"])
+    live = wmel.run("maze_toy", "cem", model=wmel.Oracle(maze), **TINY)
+    assert live.episodes["arm"].unique().to_list() == ["oracle"] and live.record.metadata.model == "oracle"
+    assert np.array_equal(live.run.table["steps"], named.run.table["steps"])
     assert wmel.sweep(maze, "cem", plan_horizons=[3], model=wmel.Oracle(maze), **TINY).rows
     with pytest.raises(BadInput, match="two_room_toy"):
         wmel.run("maze_toy", "cem", model=wmel.Oracle(wmel.environment("two_room_toy")), **TINY)

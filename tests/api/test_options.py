@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import wmel
+from tests.conftest import says
+from wmel.errors import BadInput
 
 TINY = {"episodes": 2, "horizon": 12, "quiet": True}
 
@@ -143,3 +145,26 @@ def test_an_added_metric_is_a_column_of_every_table(tmp_path):
     for name in ("report.md", "report.html"):
         done.report(tmp_path / name)
         assert "success@5" in (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"anytime": True, "episodes": 5}, "anytime=True ... max_episodes= ... episodes="),
+        ({"max_episodes": 5}, "max_episodes= ... anytime=True"),
+        ({"anytime": True, "paper": True}, "paper=True ... anytime=True"),
+        ({"rerun": "changed", "keep": True}, 'rerun="changed" ... keep=True'),
+        ({"workers": 2}, 'executor="processes" ... workers=2'),
+    ],
+)
+def test_a_message_names_parameters_in_python_and_flags_on_the_command_line(
+    wmel_command, maze_training, options, named
+):
+    with pytest.raises(BadInput) as refused:
+        wmel.cpg("maze_toy", maze_training, quiet=True, **options)
+    assert says(str(refused.value), named) and "--" not in str(refused.value)
+    flags = [
+        word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value) if word is not True
+    ]
+    done = wmel_command("cpg", "--env", "maze_toy", "--model", str(maze_training.folder), *map(str, flags))
+    assert done.returncode == 2 and f"--{next(iter(options)).replace('_', '-')}" in done.stderr

@@ -141,8 +141,8 @@ def test_the_gap_of_python_is_the_gap_of_the_command_line(gap, tmp_path, monkeyp
 
 
 def test_parts_are_given_by_name_by_table_or_as_objects():
-    given = ("cem", {"name": "cem"}, wmel.CEM())
-    runs = [wmel.run(wmel.environment("maze_toy"), policy, episodes=3, quiet=True) for policy in given]
+    planners = ("cem", {"name": "cem"}, wmel.CEM())
+    runs = [wmel.run(wmel.environment("maze_toy"), policy, episodes=3, quiet=True) for policy in planners]
     other = wmel.run("maze_toy", wmel.CEM(elites=2, plan_horizon=9), episodes=3, quiet=True)
     for one in runs[1:]:
         assert np.array_equal(one.episodes["steps"], runs[0].episodes["steps"])

@@ -130,23 +130,23 @@ def heeding_interrupts():
 
 def interrupted(folder, *arguments, until):
     """A command that gets Ctrl-C as soon as `until` holds of what it said to standard error."""
-    command, said = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments], folder / "said"
-    with said.open("w") as err:
+    command, output = [sys.executable, "-c", "from wmel.cli.main import main; main()", *arguments], folder / "said"
+    with output.open("w") as err:
         process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=err, text=True, preexec_fn=heeding_interrupts
         )
     for _ in range(600):
-        if until(said.read_text()):
+        if until(output.read_text()):
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
-    return process.returncode, out, said.read_text()
+    return process.returncode, out, output.read_text()
 
 
 def test_training_that_is_interrupted_keeps_the_weights_so_far(tmp_path):
     line = ["train", "mlp", "--env", "maze_toy", "--epochs", "1000000", "--output", "model"]
-    code, out, err = interrupted(tmp_path, *line, until=lambda said: "fitting mlp" in said)
+    code, out, err = interrupted(tmp_path, *line, until=lambda output: "fitting mlp" in output)
     assert code == 130 and err.endswith("wmel: interrupted\n"), err
     assert "interrupted: the weights so" in out
     card = json.loads((tmp_path / "model" / "card.json").read_text())

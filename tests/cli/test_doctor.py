@@ -9,6 +9,9 @@ def test_it_says_what_is_installed_and_how_to_get_the_rest(wmel_command):
     done = wmel_command("doctor")
     assert done.returncode == 0, done.stderr
     assert f"wmel {version('wmel')}, Python 3." in done.stdout
+    answer, *rows = done.stdout.splitlines()
+    assert answer.endswith(("everything is installed.", "not complete."))
+    assert ("not complete" in answer) == any(row.rstrip().endswith(("missing", "(wrong)")) for row in rows)
     lines = {tuple(line.split()[:2]): line for line in done.stdout.splitlines()}
     assert version("numpy") in lines["core", "numpy"]
     for extra in ("control", "learned", "report", "pandas", "dev"):

@@ -18,8 +18,8 @@ def model(swingup_mlp, tmp_path_factory):
 
 
 def test_a_checkpoint_is_read_by_all_three_estimators_beside_the_oracle(wmel_command, model, tmp_path):
-    asked = ["--model", str(model), "--methods", "fog,zog,cem", "--objective", "smooth-upright"]
-    done = wmel_command("esnr", *asked, *QUICK, "--output", str(tmp_path / "out"))
+    options = ["--model", str(model), "--methods", "fog,zog,cem", "--objective", "smooth-upright"]
+    done = wmel_command("esnr", *options, *QUICK, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     rows = [tuple(line.split()[:2]) for line in done.stdout.splitlines()]
     for row in [("small", "fog"), ("small", "zog"), ("small", "cem"), ("oracle", "fog(fd)")]:
@@ -44,9 +44,9 @@ def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_nu
     other = tmp_path / "other"
     trained = f"train mlp --env dmc:cartpole-swingup --transitions 300 --epochs 2 --seed 1 --output {other} --quiet"
     assert wmel_command(*trained.split()).returncode == 0
-    asked = ["--model", str(model), "--model", str(other), "--methods", "zog", "--no-oracle", *QUICK]
-    first = wmel_command("esnr", *asked, "--quiet", "--output", str(tmp_path / "a"))
-    again = wmel_command("esnr", *asked, "--quiet", "--output", str(tmp_path / "b"))
+    options = ["--model", str(model), "--model", str(other), "--methods", "zog", "--no-oracle", *QUICK]
+    first = wmel_command("esnr", *options, "--quiet", "--output", str(tmp_path / "a"))
+    again = wmel_command("esnr", *options, "--quiet", "--output", str(tmp_path / "b"))
     assert first.returncode == again.returncode == 0, first.stderr
     assert first.stdout == ""
     read = [json.loads((tmp_path / name / "esnr.json").read_text()) for name in "ab"]
@@ -59,7 +59,7 @@ def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_nu
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("options", "words"),
     [
         ([], "--env"),
         (["--env", "maze_toy"], "at least one model"),
@@ -84,7 +84,7 @@ def test_two_models_are_compared_in_pairs_and_the_same_command_gives_the_same_nu
         (["--env", "dmc:cartpole-swingup", "--model", "oracle", "--from", "nobody"], "nobody"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_and_exit_code_2(wmel_command, asked, words):
-    done = wmel_command("esnr", *asked)
+def test_what_cannot_be_read_is_one_line_and_exit_code_2(wmel_command, options, words):
+    done = wmel_command("esnr", *options)
     assert done.returncode == 2
     assert says(done.stderr, words) and done.stderr.count("\n") == 1 and done.stdout == ""

@@ -83,7 +83,7 @@ def test_the_screen_has_a_row_for_each_checkpoint_and_a_verdict_for_each_estimat
     rows = [line.split()[1] for line in done.stdout.splitlines() if line.split()[:1] == ["seed0"]]
     assert rows == [str(updates) for updates in UPDATES]
     for method in ("fog", "zog", "cem"):
-        begins = tuple(f"- seed0, {method}: {said}: " for said in ("no U-shape", "too few checkpoints"))
+        begins = tuple(f"- seed0, {method}: {reason}: " for reason in ("no U-shape", "too few checkpoints"))
         assert sum(line.startswith(begins) for line in done.stdout.splitlines()) == 1
         assert f"{method} ESNR of the oracle" in done.stdout
     assert "5/5 readings" in done.stderr and done.stderr.count("seed0@") == 5
@@ -169,8 +169,8 @@ def test_other_weights_are_read_again(again, run, tmp_path):
 
 def test_a_bad_table_is_one_line_and_exit_code_2_before_any_work(wmel_command, run, tmp_path):
     (tmp_path / "bad.csv").write_text("run,step\nseed0,1\n")
-    asked = [str(run), *QUICK, "--output", str(tmp_path / "out"), "--beside", str(tmp_path / "bad.csv")]
-    done = wmel_command("esnr", "over-training", *asked)
+    options = [str(run), *QUICK, "--output", str(tmp_path / "out"), "--beside", str(tmp_path / "bad.csv")]
+    done = wmel_command("esnr", "over-training", *options)
     assert done.returncode == 2 and "must have the columns" in done.stderr
     assert done.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 

@@ -28,9 +28,9 @@ def test_the_policy_of_a_checkpoint_is_run_alone(wmel_command, models):
     done = wmel_command(*line.split(), cwd=models)
     assert done.returncode == 0, done.stderr
     record = json.loads((models / "prior.json").read_text())
-    said = record["metadata"]
-    assert said["policy"] == "prior" and said["model"] == "tdmpc2" and said["planner"] is None
-    assert len(said["weights"]) == 64 and record["scorecard"]["average_compute_per_decision"] == 0
+    metadata = record["metadata"]
+    assert metadata["policy"] == "prior" and metadata["model"] == "tdmpc2" and metadata["planner"] is None
+    assert len(metadata["weights"]) == 64 and record["scorecard"]["average_compute_per_decision"] == 0
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_rollout_is_for_the_checkpoints_that_have_a_choice(wmel_command, model
 
 
 def test_a_checkpoint_given_by_its_card_has_the_choice_too(models):
-    given = EntryBuilder.of(None, model={"rollout": "decoded"})
-    found = given.models([str(models / "td" / "card.json"), models / "mlp"])
+    builder = EntryBuilder.of(None, model={"rollout": "decoded"})
+    found = builder.models([str(models / "td" / "card.json"), models / "mlp"])
     assert [(entry["name"], entry["checkpoint"]) for entry in found] == [
         (name, str(models / name)) for name in ("td", "mlp")
     ]
@@ -98,12 +98,12 @@ def test_gradients_are_asked_where_a_models_own_policy_goes(wmel_command, models
 def test_a_checkpoint_of_another_task_is_pointed_out(wmel_command, models):
     """The pole is the same, what is asked of it is not."""
     line = "--policy prior --model ./td --episodes 1 --horizon 2 --success reward>=0.6"
-    told = {}
+    passed = {}
     for env in ("dmc:cartpole-balance", "dmc:cartpole-swingup"):
         done = wmel_command("run", "--env", env, *line.split(), cwd=models)
         assert done.returncode == 0, done.stderr
-        told[env] = "was trained on dmc:cartpole-swingup, and this is dmc:cartpole-balance" in done.stderr
-    assert told == {"dmc:cartpole-balance": True, "dmc:cartpole-swingup": False}
+        passed[env] = "was trained on dmc:cartpole-swingup, and this is dmc:cartpole-balance" in done.stderr
+    assert passed == {"dmc:cartpole-balance": True, "dmc:cartpole-swingup": False}
 
 
 MLP = "a model of kind mlp has only one rollout: leave out rollout 'decoded'"

@@ -55,8 +55,8 @@ def test_nothing_is_n_a_that_nobody_requested(wmel_command):
     line = "run --env dmc:cartpole-swingup --policy random --episodes 2 --horizon 40"
     done = wmel_command(*line.split())
     assert "n/a" not in done.stdout and "average_return" in done.stdout
-    asked = wmel_command(*line.split(), "--metric", "average_compute_per_decision")
-    assert "n/a" in asked.stdout and "declares no compute" in asked.stdout
+    requested = wmel_command(*line.split(), "--metric", "average_compute_per_decision")
+    assert "n/a" in requested.stdout and "declares no compute" in requested.stdout
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_the_task_that_draws_equals_dm_control_where_it_can_draw(tmp_path):
         "import tests.environments.dmc.test_equal_to_dm_control as t\n"
         "t.test_states_bit_for_bit_and_what_is_seen_to_1e_10('quadruped-escape', 3)\n"
     )
-    drawn = process_environment(MUJOCO_GL="egl")
+    variables = process_environment(MUJOCO_GL="egl")
     able = "from dm_control import _render; _render.Renderer(max_width=64, max_height=64).free()"
-    if subprocess.run([sys.executable, "-c", able], env=drawn, capture_output=True, timeout=120).returncode:
+    if subprocess.run([sys.executable, "-c", able], env=variables, capture_output=True, timeout=120).returncode:
         pytest.skip("EGL cannot be loaded here")
-    done = subprocess.run([sys.executable, "-c", check], env=drawn, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", check], env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -37,8 +37,8 @@ def test_it_is_run_by_itself(wmel_command, models):
     line = "run --env dmc:cartpole-swingup --policy cem --model cart --episodes 2 --horizon 6 --success reward>=0.6"
     done = wmel_command(*line.split(), "--candidates", "16", "--output", "run.json", cwd=models)
     assert done.returncode == 0, done.stderr
-    said = json.loads((models / "run.json").read_text())["metadata"]
-    assert said["model"] == "latent-mlp" and len(said["weights"]) == 64
+    metadata = json.loads((models / "run.json").read_text())["metadata"]
+    assert metadata["model"] == "latent-mlp" and len(metadata["weights"]) == 64
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,19 @@ def own_worlds(tmp_path_factory):
 def test_a_tdmpc2_is_trained_and_plans_by_itself(wmel_command, own_worlds):
     done = wmel_command(*f"train tdmpc2 --env worlds:short --updates 4 {TINY}".split(), cwd=own_worlds)
     assert done.returncode == 0, done.stderr
-    assert "2600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
+    assert "2,600 transitions of 250 episodes, 4 updates" in done.stdout and "checkpoint: td" in done.stdout
     assert "return of its policy: " in done.stdout and "4 updates (" in done.stderr
     card = json.loads((own_worlds / "td" / "card.json").read_text())
     assert card["fit"]["updates_taken"] == 4 and card["fit"]["decoder_steps"] == 10
     line = "run --env worlds:short --policy native --model ./td --episodes 1 --horizon 2 --success reward>=0.6"
     done = wmel_command(*line.split(), "--output", "run.json", cwd=own_worlds)
     assert done.returncode == 0, done.stderr
-    said = json.loads((own_worlds / "run.json").read_text())["metadata"]
-    assert said["model"] == "tdmpc2" and said["planner"]["name"] == "latent-mppi" and len(said["weights"]) == 64
+    metadata = json.loads((own_worlds / "run.json").read_text())["metadata"]
+    assert (
+        metadata["model"] == "tdmpc2"
+        and metadata["planner"]["name"] == "latent-mppi"
+        and len(metadata["weights"]) == 64
+    )
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,10 @@ def by_library(updates: int, folder, report) -> None:
 
 def line(updates: int, output: str, *more: str) -> list[str]:
     """The command that does the same."""
-    said = f"train tdmpc2 --env points:still --updates {updates} --checkpoints 3 --envs 50 --batch 4 --decoder-steps 10"
-    return [*said.split(), "--updates-per-step", "1", "--output", output, *more]
+    command_line = (
+        f"train tdmpc2 --env points:still --updates {updates} --checkpoints 3 --envs 50 --batch 4 --decoder-steps 10"
+    )
+    return [*command_line.split(), "--updates-per-step", "1", "--output", output, *more]
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +76,20 @@ def test_a_training_keeps_its_episodes_and_checkpoints(kept):
     assert sorted(file.name for file in folder.iterdir()) == ["card.json", "checkpoints", "episodes", WEIGHTS]
     assert [file.name for file in sorted((folder / "checkpoints").iterdir())] == ["0000001", "0000005", "0000030"]
     assert len(list((folder / "episodes").glob("round-*"))) == 6  # 50 decisions to seed and 30 of updates
-    assert "4000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
+    assert "4,000 transitions of 350 episodes, 30 updates" in done.stdout and "going on" not in done.stderr
 
 
 def killed(command: list[str], here, stream: str, word: str, **variables: str) -> str:
     """What a process printed until it said a word, and was killed."""
-    said, streams = "", {stream: subprocess.PIPE}
+    command_line, streams = "", {stream: subprocess.PIPE}
     with subprocess.Popen(command, text=True, cwd=here, env=process_environment(**variables), **streams) as process:
         for one in getattr(process, stream):
-            said += one
+            command_line += one
             if word in one:
                 process.send_signal(signal.SIGKILL)
                 break
     assert process.returncode == -signal.SIGKILL
-    return said
+    return command_line
 
 
 def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_command, here, kept):
@@ -99,7 +101,7 @@ def test_a_training_that_was_killed_goes_on_and_ends_with_the_same_bits(wmel_com
     assert done.returncode == 0 and "resumed from update 10\n" in done.stderr, done.stderr
     for file in (WEIGHTS, *(f"checkpoints/{stop:07d}/{WEIGHTS}" for stop in (1, 5, 30))):
         assert (folder / file).read_bytes() == (kept[0] / file).read_bytes(), file
-    assert not (folder / FILE).exists() and "4000 transitions of 350 episodes, 30 updates" in done.stdout
+    assert not (folder / FILE).exists() and "4,000 transitions of 350 episodes, 30 updates" in done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -136,29 +138,29 @@ def test_a_broken_file_is_refused_in_one_line(wmel_command, here, unfinished):
 
 def interrupted(here, folder: str) -> tuple[int, str]:
     """The exit code and standard error of a training that gets Ctrl-C after its first round."""
-    command, said = [*COMMAND, *line(20_000, folder)], ""
+    command, command_line = [*COMMAND, *line(20_000, folder)], ""
     options = {"cwd": here, "env": process_environment(), "preexec_fn": heeding_interrupts}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options) as process:
         for one in process.stderr:
-            said += one
+            command_line += one
             if " updates (" in one:
                 process.send_signal(signal.SIGINT)
                 break
-        said += process.communicate(timeout=60)[1]
-    return process.returncode, said
+        command_line += process.communicate(timeout=60)[1]
+    return process.returncode, command_line
 
 
 def test_one_that_is_interrupted_says_from_where_it_goes_on(here, unfinished):
-    code, said = interrupted(here, "unfinished")
-    assert code == 130 and "Traceback" not in said and "resumed from update 10\n" in said
-    assert said.endswith("resumes from update 10\nwmel: interrupted\n")
+    code, command_line = interrupted(here, "unfinished")
+    assert code == 130 and "Traceback" not in command_line and "resumed from update 10\n" in command_line
+    assert command_line.endswith("resumes from update 10\nwmel: interrupted\n")
 
 
 @pytest.mark.slow
 def test_one_that_saved_nothing_yet_promises_nothing(here):
-    code, said = interrupted(here, "nothing")
-    assert code == 130 and "Traceback" not in said and said.endswith("wmel: interrupted\n")
-    assert "resumes from" not in said and "resumed from" not in said
+    code, command_line = interrupted(here, "nothing")
+    assert code == 130 and "Traceback" not in command_line and command_line.endswith("wmel: interrupted\n")
+    assert "resumes from" not in command_line and "resumed from" not in command_line
 
 
 def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_command, here):
@@ -166,17 +168,19 @@ def test_one_that_was_over_but_for_its_checkpoint_says_all_its_updates(wmel_comm
     by_library(10, here / "over", lambda point: None)
     done = wmel_command(*line(10, "over"), cwd=here)
     assert done.returncode == 0 and not (here / "over" / FILE).exists()
-    assert "3000 transitions of 250 episodes, 10 updates" in done.stdout
+    assert "3,000 transitions of 250 episodes, 10 updates" in done.stdout
 
 
 @pytest.mark.slow
 def test_the_command_saves_every_half_minute(wmel_command, here):
     """A first round of twelve pauses, with updates from the fourth on; then killed, and the rest without any."""
-    said = "train tdmpc2 --env points:pausing --updates 30 --envs 2500 --batch 4 --updates-per-step 1 --decoder-steps 1"
-    heard = killed([*COMMAND, *said.split(), "--output", "paused"], here, "stderr", " updates (", PAUSE="2.7")
-    done = wmel_command(*said.split(), "--output", "paused", cwd=here)
+    command_line = (
+        "train tdmpc2 --env points:pausing --updates 30 --envs 2500 --batch 4 --updates-per-step 1 --decoder-steps 1"
+    )
+    heard = killed([*COMMAND, *command_line.split(), "--output", "paused"], here, "stderr", " updates (", PAUSE="2.7")
+    done = wmel_command(*command_line.split(), "--output", "paused", cwd=here)
     assert done.returncode == 0 and "resumed from update 9\n" in done.stderr, done.stderr
-    wmel_command(*said.split(), "--output", "hurried", cwd=here)
+    wmel_command(*command_line.split(), "--output", "hurried", cwd=here)
     one, other = (here / name / WEIGHTS for name in ("paused", "hurried"))
     assert one.read_bytes() == other.read_bytes()
     assert "going on" not in heard, "a training that had only begun said that it goes on"
@@ -191,13 +195,13 @@ def test_memory_that_runs_out_is_said_in_one_line(wmel_command, here):
 
 def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
     """Of every kind; no environment is named, and the checkpoint plays in the one the episodes are of."""
-    said = (
+    command_line = (
         "train tdmpc2 --data kept/episodes --updates 4 --checkpoints 2 --half --batch 4 --activation relu "
         "--latent-norm none --decoder-steps 10 --output offline"
     )
-    done = wmel_command(*said.split(), cwd=here)
+    done = wmel_command(*command_line.split(), cwd=here)
     assert done.returncode == 0, done.stderr
-    assert "3600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
+    assert "3,600 transitions of 300 episodes, 4 updates" in done.stdout and "return of its policy" not in done.stdout
     folder = here / "offline"
     card = json.loads((folder / "card.json").read_text())
     assert card["policy_return"] is None and len(card["data"]["sha256"]) == 64 and card["environment"] == "point"
@@ -210,15 +214,15 @@ def test_stored_episodes_are_enough_for_a_tdmpc2(wmel_command, here, kept):
 
 
 def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
-    said = "train mlp --env points:still --data kept/episodes --transitions 250 --epochs 2 --output mlp"
-    done = wmel_command(*said.split(), cwd=here)
+    command_line = "train mlp --env points:still --data kept/episodes --transitions 250 --epochs 2 --output mlp"
+    done = wmel_command(*command_line.split(), cwd=here)
     assert done.returncode == 0 and "250 transitions of 21 episodes, 2 epochs" in done.stdout, done.stderr
     card = json.loads((here / "mlp" / "card.json").read_text())
     assert card["collect"]["policy"] == "stored" and card["data"]["held_out_transitions"] == 2 * 12
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("command_line", "words"),
     [
         (
             "tdmpc2 --data kept/episodes --env dmc:cartpole-swingup",
@@ -232,7 +236,9 @@ def test_an_mlp_learns_from_stored_episodes(wmel_command, here, kept):
         ),
     ],
 )
-def test_data_that_cannot_be_learned_from_are_refused_in_one_line(wmel_command, here, kept, tmp_path, said, words):
-    done = wmel_command("train", *said.split(), "--output", str(tmp_path), "--quiet", cwd=here)
+def test_data_that_cannot_be_learned_from_are_refused_in_one_line(
+    wmel_command, here, kept, tmp_path, command_line, words
+):
+    done = wmel_command("train", *command_line.split(), "--output", str(tmp_path), "--quiet", cwd=here)
     assert done.returncode == 2 and says(done.stderr, f"wmel: ... {words}") and done.stderr.count("\n") == 1
     assert not (tmp_path / "card.json").exists()

@@ -46,13 +46,13 @@ def test_cartpole_earned_what_was_asked(name):
     assert read_card(MODELS / name)["policy_return"]["mean"] >= CARTPOLE
 
 
-@pytest.mark.parametrize(("task", "asked"), [("acrobot", ACROBOT), ("cartpole", CARTPOLE)])
-def test_its_own_planner_earned_what_was_asked_in_the_committed_ladder(task, asked):
+@pytest.mark.parametrize(("task", "expected"), [("acrobot", ACROBOT), ("cartpole", CARTPOLE)])
+def test_its_own_planner_earned_what_was_asked_in_the_committed_ladder(task, expected):
     record = StudyRecord.model_validate_json((RESULTS / f"tdmpc2-{task}-ladder" / "results.json").read_text())
     (ladder,) = record.comparisons
     native = ladder.scorecards["td1[policy=native]"]
     assert ladder.setting.init == "task" and ladder.setting.horizon == 1000 and native.episodes >= 64
-    assert native.average_return is not None and native.average_return >= asked
+    assert native.average_return is not None and native.average_return >= expected
 
 
 def test_the_plain_name_is_the_first_seed():
@@ -72,9 +72,9 @@ def played_by_its_policy(request):
 def test_its_policy_earns_on_a_cpu_what_it_earned_where_it_was_trained(played_by_its_policy):
     """Other starts, so two means are compared: they may differ by four standard errors."""
     _, card, episodes = played_by_its_policy
-    earned, said = episodes.returns, card["policy_return"]
-    error = math.hypot(said["deviation"] / math.sqrt(said["episodes"]), earned.std(ddof=1) / math.sqrt(AGAIN))
-    assert abs(earned.mean() - said["mean"]) < 4 * error, (earned.mean(), said)
+    earned, recorded = episodes.returns, card["policy_return"]
+    error = math.hypot(recorded["deviation"] / math.sqrt(recorded["episodes"]), earned.std(ddof=1) / math.sqrt(AGAIN))
+    assert abs(earned.mean() - recorded["mean"]) < 4 * error, (earned.mean(), recorded)
 
 
 @pytest.mark.slow

@@ -43,8 +43,8 @@ def test_a_study_killed_twice_ends_as_a_page(wmel_command, opened, tmp_path):
     last = started(path, store)
     assert last.wait(timeout=120) == 0
     assert len(outcomes(store)) == 6
-    said = wmel_command("report", str(store))
-    assert said.returncode == 0, said.stderr
+    report = wmel_command("report", str(store))
+    assert report.returncode == 0, report.stderr
     record = json.loads((store / "results.json").read_text())
     gaps = record["comparisons"][0]["gaps"]
     assert record["kind"] == "study" and record["episodes"] == 240 and not record["missing"]

@@ -22,7 +22,7 @@ CARTPOLE, REACHER = "dmc:cartpole-swingup", "dmc:reacher-easy"
 TASKS = [CARTPOLE, REACHER, "dmc:walker-walk", "dmc:fish-swim"]  # closed form; a moving target; sensors; row by row
 
 
-def drawn(world, rows, steps):
+def sampled_actions(world, rows, steps):
     """Actions [rows,steps,A] within bounds."""
     space, generator = world.spec.actions, np.random.default_rng(3)
     return generator.uniform(space.low, space.high, (rows, steps, space.width))
@@ -33,7 +33,7 @@ def drawn(world, rows, steps):
 def test_a_step_is_so_many_inner_steps_and_their_rewards_added_up(name, repeat):
     plain, world = catalog.environment(name), catalog.environment(name, action_repeat=repeat)
     inside, states = plain.reset(np.arange(4)), world.reset(np.arange(4))
-    for actions in drawn(world, 4, 3).swapaxes(0, 1):
+    for actions in sampled_actions(world, 4, 3).swapaxes(0, 1):
         before, earned = states, np.zeros(4)
         states = world.step(before, actions)
         for _ in range(repeat):
@@ -47,7 +47,7 @@ def test_a_step_is_so_many_inner_steps_and_their_rewards_added_up(name, repeat):
 @pytest.mark.parametrize("name", TASKS)
 def test_the_oracle_imagines_what_steps_do(name):
     world = catalog.environment(name, action_repeat=2)
-    oracle, start, actions = Oracle(world), world.reset(np.arange(5)), drawn(world, 5, 6)
+    oracle, start, actions = Oracle(world), world.reset(np.arange(5)), sampled_actions(world, 5, 6)
     stepped, imagined = rollout_by_steps(world.step, start, actions), oracle.rollout(start, actions)
     assert imagined.shape == stepped.shape and np.array_equal(imagined[:, 0], start)
     seen = (world.observe(part.reshape(-1, start.shape[1])) for part in (imagined, stepped))
@@ -64,7 +64,7 @@ def test_all_candidates_are_imagined_in_one_inner_rollout():
             return super().rollout(states, actions)
 
     world = ActionRepeatEnvironment(Counted(CARTPOLE, "cartpole-swingup"), 2)
-    world.rollout(world.reset(np.zeros(64, int)), drawn(world, 64, 10))
+    world.rollout(world.reset(np.zeros(64, int)), sampled_actions(world, 64, 10))
     assert calls == [(64, 20, 1)]
 
 
@@ -124,7 +124,7 @@ def test_the_state_is_recovered_where_the_inner_one_is():
     assert implements(world, Recoverable) and not implements(
         catalog.environment("dmc:walker-walk", action_repeat=2), Recoverable
     )
-    states = world.step(world.reset(np.arange(6)), drawn(world, 6, 1)[:, 0])
+    states = world.step(world.reset(np.arange(6)), sampled_actions(world, 6, 1)[:, 0])
     recovered = world.recover(world.observe(states))
     assert recovered.shape == states.shape
     np.testing.assert_allclose(world.observe(recovered), world.observe(states), atol=1e-12)
@@ -191,8 +191,8 @@ def test_the_command_line_and_studies_take_it(wmel_command, tmp_path):
     line = f"run --env {CARTPOLE} --action-repeat 4 --policy random --episodes 1 --out run.json --quiet"
     done = wmel_command(*line.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    said = json.loads((tmp_path / "run.json").read_text())["metadata"]
-    assert (said["env"], said["horizon"]) == (f"{CARTPOLE}[action_repeat=4]", 250)
+    metadata = json.loads((tmp_path / "run.json").read_text())["metadata"]
+    assert (metadata["env"], metadata["horizon"]) == (f"{CARTPOLE}[action_repeat=4]", 250)
     assert EnvironmentKeys(name=CARTPOLE, action_repeat=4).action_repeat == 4
 
 

@@ -97,9 +97,11 @@ def test_an_arm_that_acts_by_itself_is_compared_with_the_oracle_of_the_setting(s
     record = json.loads((study[1] / "results.json").read_text())
     assert set(record["comparisons"][0]["gaps"]) == set(MODELS) and not record["refused"]
     read = StudyRecord.model_validate(record)
-    said = {gap.model: gap_sentence(gap) for gap in study_gaps(read)}
-    assert "acts by itself (native)" in said["own planner"] and "acts by itself (prior)" in said["policy alone"]
-    assert "acts by itself" not in said["latent"] + said["decoded"]
+    sentences = {gap.model: gap_sentence(gap) for gap in study_gaps(read)}
+    assert (
+        "acts by itself (native)" in sentences["own planner"] and "acts by itself (prior)" in sentences["policy alone"]
+    )
+    assert "acts by itself" not in sentences["latent"] + sentences["decoded"]
     assert not study_curves(read)  # which policy acts is no number
     report = (study[1] / "report.md").read_text()
     assert "by its own policy (native)" in report and "by its own policy (prior)" in report
@@ -154,9 +156,9 @@ def devices_changed(store, change):
     """The provenance of every block of a checkpoint, changed; how many there are."""
     files = [file for file in sorted(store.rglob("0*.json")) if json.loads(file.read_text())["cell"]["arm"]["model"]]
     for file in files:
-        said = json.loads(file.read_text())
-        change(said["provenance"])
-        file.write_text(json.dumps(said))
+        sentences = json.loads(file.read_text())
+        change(sentences["provenance"])
+        file.write_text(json.dumps(sentences))
     return len(files)
 
 

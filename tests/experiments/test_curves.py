@@ -26,8 +26,8 @@ def test_a_swept_setting_is_a_curve(tmp_path, label, values):
     result = wmel.study(study, output=tmp_path / "store", quiet=True)
     assert result.exit_code == 0 and len(result.rows) == 2
     (curve,) = [one for one in study_curves(result.record) if one.label == label]
-    drawn = {point.at for points in curve.success.values() for point in points}
-    assert drawn == set(values)
+    points_at = {point.at for points in curve.success.values() for point in points}
+    assert points_at == set(values)
     shown = wmel.report(tmp_path / "store", quiet=True)
     assert label in (tmp_path / "store" / "report.md").read_text()
     assert shown.exit_code == 0 and (tmp_path / "store" / "report.html").exists()

@@ -83,9 +83,9 @@ class Counted:
     def __init__(self, work):
         self.work, self.calls = work, 0
 
-    def __call__(self, *given):
+    def __call__(self, *arguments):
         self.calls += 1
-        return self.work(*given)
+        return self.work(*arguments)
 
 
 def test_a_model_that_cannot_be_recognised_runs_again_and_it_is_said_why(tmp_path, capsys):

@@ -51,15 +51,15 @@ def test_a_policy_by_name_has_the_defaults_of_its_planner(planner, maze):
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_run_has_the_defaults_of_its_planner(planner):
-    said = wmel.run("maze_toy", planner, **BRIEF).record.metadata
-    assert said.planner == {"name": planner, **defaults_of(planner)}
-    assert said.plan_horizon == defaults_of(planner)["plan_horizon"]
+    found = wmel.run("maze_toy", planner, **BRIEF).record.metadata
+    assert found.planner == {"name": planner, **defaults_of(planner)}
+    assert found.plan_horizon == defaults_of(planner)["plan_horizon"]
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_gap_has_the_defaults_of_its_planner(planner):
-    said = wmel.cpg("maze_toy", {"still": dynamics}, planner=planner, **BRIEF).record.setting
-    assert said.planner == {"name": planner, **defaults_of(planner)}
+    found = wmel.cpg("maze_toy", {"still": dynamics}, planner=planner, **BRIEF).record.setting
+    assert found.planner == {"name": planner, **defaults_of(planner)}
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
@@ -102,8 +102,8 @@ def test_a_study_with_the_preset_of_the_paper_adds_the_rule_of_the_paper_behind_
         "models": [{"name": "still", "object": "tests.experiments.still:dynamics"}],
     }
     for preset, is_added in ((None, False), ("paper", True)):
-        given = study if preset is None else {**study, "preset": preset}
-        wmel.study(given, output=tmp_path / str(preset), quiet=True)
+        data = study if preset is None else {**study, "preset": preset}
+        wmel.study(data, output=tmp_path / str(preset), quiet=True)
         done = wmel.load(tmp_path / str(preset))
         assert done.record.paper_first is is_added and ("(CPG paper)" in str(done)) is is_added
         strict, _, paper = done.answer.partition("By the rule of the CPG paper: ")

@@ -36,12 +36,12 @@ candidates = 7
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("planner_part", "name"),
     [({"name": PATH, "plan_horizon": 4, "candidates": 7}, PATH), (Plain(4, 7), "Plain")],
     ids=["by path", "as an object"],
 )
-def test_a_gap_records_a_planner_that_is_no_dataclass_as_data(given, name):
-    result = wmel.cpg("maze_toy", {"still": dynamics}, planner=given, **BRIEF)
+def test_a_gap_records_a_planner_that_is_no_dataclass_as_data(planner_part, name):
+    result = wmel.cpg("maze_toy", {"still": dynamics}, planner=planner_part, **BRIEF)
     assert result.failures == []
     assert result.record.setting.planner == {"name": name, **SETTINGS}
     json.dumps(result.record.setting.planner)

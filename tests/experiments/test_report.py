@@ -64,10 +64,10 @@ def test_pooling_refuses_what_does_not_belong_together(learned, change, words):
 def test_a_mismatch_in_the_store_is_reported_and_the_rest_goes_on(learned, tmp_path, wmel_command):
     shutil.copytree(learned, tmp_path / "store")
     for file in (tmp_path / "store").rglob("0*.json"):
-        said = json.loads(file.read_text())
-        if said["cell"]["arm"]["name"] == "mlp" and said["cell"]["seed"] == 1:
-            said["run"]["versions"]["numpy"] = "0.1"
-            file.write_text(json.dumps(said))
+        stored = json.loads(file.read_text())
+        if stored["cell"]["arm"]["name"] == "mlp" and stored["cell"]["seed"] == 1:
+            stored["run"]["versions"]["numpy"] = "0.1"
+            file.write_text(json.dumps(stored))
     done = wmel_command("report", str(tmp_path / "store"))
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "store" / "results.json").read_text())

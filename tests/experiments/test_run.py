@@ -75,10 +75,10 @@ def test_a_damaged_block_is_run_again(maze, tmp_path):
     files[2].unlink()
     files[3].with_suffix(".json").write_text('{"first": 0')
     files[4].with_suffix(".json").write_text("[]")
-    said = []
-    listener = ProgressListener(note=said.append)
+    lines = []
+    listener = ProgressListener(note=lines.append)
     summary = run_study(study_of(read_study(path)), FolderStore(store), RunOptions(), listener)
-    assert len(said) == 5 and all("it is run again" in line for line in said)
+    assert len(lines) == 5 and all("it is run again" in line for line in lines)
     assert not summary.failures and outcomes(store) == outcomes(folder)
 
 
@@ -227,14 +227,14 @@ def test_rows_made_with_something_else_are_named_and_never_mixed(maze, tmp_path,
     store = tmp_path / "store"
     shutil.copytree(folder, store)
     for file in store.rglob("000000-5.json"):
-        said = json.loads(file.read_text())
-        said["provenance"]["versions"]["numpy"] = "1.0.0"
-        file.write_text(json.dumps(said))
+        lines = json.loads(file.read_text())
+        lines["provenance"]["versions"]["numpy"] = "1.0.0"
+        file.write_text(json.dumps(lines))
     victim = next(store.rglob("000010-2.json"))
     victim.unlink()
     refused = wmel_command("study", str(path), "--output", str(store))
     assert refused.returncode == 2 and "versions of numpy (1.0.0, now" in refused.stderr
-    assert "--rerun changed" in refused.stderr and "--keep" in refused.stderr
+    assert "--rerun=changed" in refused.stderr and "--keep" in refused.stderr
     kept = wmel_command("study", str(path), "--output", str(store), "--keep")
     assert kept.returncode == 0 and "12 episodes run" in kept.stdout  # the cell that was not whole, anew
     again = wmel_command("study", str(path), "--output", str(store), "--rerun", "changed")
@@ -313,8 +313,8 @@ def test_a_block_that_lies_is_damage_and_is_run_again(maze, tmp_path, wmel_comma
     store = tmp_path / "store"
     shutil.copytree(folder, store)
     victim = next(store.rglob("000005-5.json"))
-    said = json.loads(victim.read_text())
-    victim.write_text(json.dumps({**said, field: "HERE"}).replace('"HERE"', value))
+    lines = json.loads(victim.read_text())
+    victim.write_text(json.dumps({**lines, field: "HERE"}).replace('"HERE"', value))
     shown = wmel_command("report", str(store), "--quiet")
     assert shown.returncode == 0 and len(shown.stderr.splitlines()) == 1, shown.stderr
     assert run(path, store).episodes == 5 and outcomes(store) == outcomes(folder)
@@ -325,8 +325,8 @@ def test_a_block_that_lies_is_damage_and_is_run_again(maze, tmp_path, wmel_comma
 )
 def test_a_manifest_that_lies_is_refused(maze, tmp_path, wmel_command, change):
     _, folder = maze
-    said = json.loads((folder / "study.json").read_text())
-    (tmp_path / "study.json").write_text(json.dumps(said | change))
+    lines = json.loads((folder / "study.json").read_text())
+    (tmp_path / "study.json").write_text(json.dumps(lines | change))
     for verb in (["report", str(tmp_path)], ["compare", str(tmp_path), str(tmp_path)]):
         done = wmel_command(*verb)
         assert done.returncode == 2 and "is damaged" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -71,10 +71,10 @@ def test_checkpoints_on_the_way_are_of_one_training(kind, tmp_path):
     assert (short.model.spec.weights == kept[2].spec.weights) == (kind == "mlp")
 
 
-@pytest.mark.parametrize("given", [{"checkpoints": [3], "epochs": 2}, {"checkpoints": [3], "patience": 2}])
-def test_checkpoints_that_cannot_be_are_refused(given):
+@pytest.mark.parametrize("listed", [{"checkpoints": [3], "epochs": 2}, {"checkpoints": [3], "patience": 2}])
+def test_checkpoints_that_cannot_be_are_refused(listed):
     with pytest.raises(BadInput, match="checkpoints"):
-        catalog.TRAINERS.build("mlp", **given)
+        catalog.TRAINERS.build("mlp", **listed)
 
 
 def test_defaults_written_out_are_the_same_cells(tmp_path):

@@ -48,8 +48,8 @@ def planners_of(result) -> list[dict]:
 
 
 def test_settings_given_beside_a_study_reach_every_part_that_has_them(tmp_path):
-    given = {"planner.elites": "3", "planner.candidates": 9, "environment.max_steps": 5}
-    shooting, cem = planners_of(wmel.study(TWO_PLANNERS, output=tmp_path / "s", settings=given, quiet=True))
+    own_settings = {"planner.elites": "3", "planner.candidates": 9, "environment.max_steps": 5}
+    shooting, cem = planners_of(wmel.study(TWO_PLANNERS, output=tmp_path / "s", settings=own_settings, quiet=True))
     assert (cem["elites"], cem["candidates"], shooting["candidates"]) == (3, 9, 9)
     assert "elites" not in shooting
     file = tmp_path / "study.toml"

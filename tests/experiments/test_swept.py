@@ -102,15 +102,15 @@ def test_one_name_swept_by_two_kinds_is_qualified_by_the_kind(reported):
     assert all(one["plan_horizon"] == 3 for one in labels)
     assert len({one["name"] for one in record["comparisons"]}) == 4
     assert {"planner.weight", "objective.weight"} <= set(result.table.columns) & set(result.to_polars().columns)
-    drawn = [curve.label for curve in study_curves(result.record)]
-    assert sorted(drawn) == ["objective.weight"] * 2 + ["planner.weight"] * 2
+    curve_labels = [curve.label for curve in study_curves(result.record)]
+    assert sorted(curve_labels) == ["objective.weight"] * 2 + ["planner.weight"] * 2
 
 
 def test_a_setting_of_a_plugin_environment_is_an_axis(reported):
     world = {"name": f"{PARTS}:corridor", "length": {"sweep": [4, 5]}, "max_steps": {"sweep": [4, 6]}}
     result, *_ = reported(environments=[world], planners=[CEM])
-    drawn = [(curve.label, curve.values) for curve in study_curves(result.record)]
-    assert drawn == [("length", [4, 5])] * 2 + [("max_steps", [4, 6])] * 2
+    curve_labels = [(curve.label, curve.values) for curve in study_curves(result.record)]
+    assert curve_labels == [("length", [4, 5])] * 2 + [("max_steps", [4, 6])] * 2
 
 
 def test_words_are_places_on_an_axis_without_a_line(reported):
@@ -129,9 +129,11 @@ def test_lists_and_numbers_swept_of_a_recipe_are_lines_of_one_model(reported):
     result, record, *_ = reported(models=[{"name": "m", **recipe}], planners=[CEM])
     (comparison,) = record["comparisons"]
     assert set(comparison["gaps"]) == {f"m[hidden={one},batch={size}]" for one in ("4", "8-8") for size in (8, 16)}
-    drawn = {curve.label: curve for curve in study_curves(result.record)}
-    assert set(drawn["batch"].gap) == {"m, hidden=4", "m, hidden=8-8"}
-    assert drawn["hidden"].values == ["4", "8-8"] and {len(points) for points in drawn["hidden"].gap.values()} == {2}
+    curve_labels = {curve.label: curve for curve in study_curves(result.record)}
+    assert set(curve_labels["batch"].gap) == {"m, hidden=4", "m, hidden=8-8"}
+    assert curve_labels["hidden"].values == ["4", "8-8"] and {
+        len(points) for points in curve_labels["hidden"].gap.values()
+    } == {2}
     assert set(result.table["hidden"]) == {"4", "8-8"} and set(result.table["batch"]) == {8, 16}
 
 

@@ -45,7 +45,18 @@ RULES = ("strict", "paper", "anytime")
 MARGINS = ("delta", "rho", "tau", "alpha")
 INTERVALS = ("wilson", "clopper-pearson", "agresti-caffo", "newcombe", "miettinen-nurminen", "tango", "bonett-price")
 WITHIN_SENTENCES = ("confidence set", "clamped actions", "given up when futile", "resolved", "fresh pairs")
-TESTS = ("mover-r", "mid-p", "Holm", "confidence sequence", "paired t", "t over seeds", "bootstrap-t", "Spearman")
+TESTS = (
+    "weighted exact scores",
+    "suite_gap",
+    "mover-r",
+    "mid-p",
+    "Holm",
+    "confidence sequence",
+    "paired t",
+    "t over seeds",
+    "bootstrap-t",
+    "Spearman",
+)
 DEFINED = [word for group in all_groups() for word in group.words]
 FIELDS = sorted(
     {name for model in RECORD.json_schema(by_alias=True)["$defs"].values() for name in model.get("properties", {})}

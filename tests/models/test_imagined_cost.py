@@ -92,10 +92,10 @@ class Kinds:
     name, reduction = "kinds", DiscountedSum()
 
     def __init__(self):
-        self.given = set()
+        self.received = set()
 
     def costs(self, observations, actions, goals):
-        self.given |= {type(one) for one in (observations, actions, goals)}
+        self.received |= {type(one) for one in (observations, actions, goals)}
         return observations[:, 1:, 0]
 
 
@@ -106,7 +106,7 @@ def test_a_search_in_numpy_keeps_no_books_of_a_torch_model_that_learns():
     cost = ImaginedCost(model, objective, space, latents, np.zeros((1, 0), np.float32), 2)
     costs = cost(np.full((1, 3, 4, 2), 0.5, np.float32)).costs
     assert set(model.books) == {(True, False)}
-    assert objective.given == {np.ndarray}
+    assert objective.received == {np.ndarray}
     assert isinstance(costs, np.ndarray) and costs.tolist() == [[0.5 + 1.0 + 1.5 + 2.0] * 3]
 
 
@@ -116,5 +116,5 @@ def test_candidates_that_ask_for_a_gradient_get_it():
     cost = ImaginedCost(model, objective, space, torch.zeros(1, 2), np.zeros((1, 0), np.float32), 2)
     candidates = torch.full((1, 3, 4, 2), 0.5, requires_grad=True)
     cost(candidates).costs.sum().backward()
-    assert objective.given == {torch.Tensor}
+    assert objective.received == {torch.Tensor}
     assert candidates.grad is not None and candidates.grad[0, 0, :, 0].tolist() == [4, 3, 2, 1]

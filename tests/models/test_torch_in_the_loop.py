@@ -63,11 +63,11 @@ def test_costs_agree_to_1e_5(percept_of):
     percept = percept_of(world, world.reset(np.arange(3)))
     candidates = np.random.default_rng(0).uniform(-1, 1, (3, 20, 15, 1)).astype(np.float32)
     found = []
-    for one, drawn in ((model, torch.as_tensor(candidates)), (NumpyMLP(model.folded), candidates)):
+    for one, sequences in ((model, torch.as_tensor(candidates)), (NumpyMLP(model.folded), candidates)):
         objective = catalog.objective("task-reward", world)
         latents = one.encode(percept, None)
         found.append(
-            np.asarray(ImaginedCost(one, objective, world.spec.actions, latents, percept.goal, 5)(drawn).costs)
+            np.asarray(ImaginedCost(one, objective, world.spec.actions, latents, percept.goal, 5)(sequences).costs)
         )
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
 

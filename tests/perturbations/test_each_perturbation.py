@@ -43,8 +43,8 @@ def deliveries(perturbation, world, actions):
     """What arrives of the actions of two rows, one step after the other."""
     carried, arrived = perturbation.carry(world, 2), []
     for step, action in enumerate(actions):
-        given = Delivery(np.array([[action], [10 * action]], np.float32), np.full(2, step), carried)
-        after = perturb_actions(perturbation, world, given)
+        delivery = Delivery(np.array([[action], [10 * action]], np.float32), np.full(2, step), carried)
+        after = perturb_actions(perturbation, world, delivery)
         carried = after.carried
         arrived.append(after.actions[:, 0].tolist())
     return arrived

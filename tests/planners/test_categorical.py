@@ -8,8 +8,8 @@ SPACE = Finite(("a", "b", "c"))
 
 def test_actions_are_drawn_by_their_probability():
     sequences = CategoricalSequences(SPACE, np.array([[[0.2, 0.5, 0.3]]], np.float32))
-    drawn = sequences.sample(np.random.default_rng(0).random((1, 100_000, 1, 1), dtype=np.float32))
-    shares = np.bincount(drawn.ravel(), minlength=3) / 100_000
+    samples = sequences.sample(np.random.default_rng(0).random((1, 100_000, 1, 1), dtype=np.float32))
+    shares = np.bincount(samples.ravel(), minlength=3) / 100_000
     assert np.abs(shares - [0.2, 0.5, 0.3]).max() < 0.0064  # four standard errors
 
 

@@ -128,13 +128,13 @@ def test_only_what_is_left_of_the_last_plan_is_used(planner, space, problem):
         return np.zeros(candidates.shape[:2])
 
     old = np.full((2, 6, space.width), 1, space.dtype)
-    drawn = planner.plan(problem(space, cost), None)
+    first_plan = planner.plan(problem(space, cost), None)
     seen.clear()
     replace(planner, warm_start=True).plan(problem(space, cost), Remainder(old, np.array([3, 0])))
     assert (seen[0][0, 0, :3] == 1).all()
     if not isinstance(space, Box):  # a bounded Gaussian also centres its other draws on the remainder
-        assert np.array_equal(seen[0][0, 0, 3:], drawn.actions[0, 3:])
-        assert np.array_equal(seen[0][1, 0], drawn.actions[1])
+        assert np.array_equal(seen[0][0, 0, 3:], first_plan.actions[0, 3:])
+        assert np.array_equal(seen[0][1, 0], first_plan.actions[1])
 
 
 def test_without_warm_start_the_last_plan_is_ignored(planner, space, problem):
@@ -148,8 +148,8 @@ def test_a_planner_that_is_not_told_uses_the_last_plan_where_it_gets_one(planner
     old = Remainder(np.full((2, 4, space.width), 1, space.dtype), np.array([4, 4]))
     warm = replace(planner, warm_start=True)
     assert planner.warm_start is None
-    untold, told = planner.plan(problem(space, spread), old), warm.plan(problem(space, spread), old)
-    assert np.array_equal(untold.actions, told.actions) and np.array_equal(untold.costs, told.costs)
+    cold_plan, warm_plan = planner.plan(problem(space, spread), old), warm.plan(problem(space, spread), old)
+    assert np.array_equal(cold_plan.actions, warm_plan.actions) and np.array_equal(cold_plan.costs, warm_plan.costs)
 
 
 def test_the_old_name_of_the_plan_horizon_is_accepted_with_a_warning(planner):

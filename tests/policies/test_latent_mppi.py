@@ -104,13 +104,13 @@ def test_one_action_is_decided_for_each_episode():
 def test_the_plan_finds_the_action_that_is_wanted(bounds):
     """The mean comes near; the elite that is executed is one draw around it, better than most."""
     low, high = bounds
-    asked = low + (high - low) * np.array([[0.1, 0.8], [0.5, 0.5], [0.95, 0.3]])
+    requested = low + (high - low) * np.array([[0.1, 0.8], [0.5, 0.5], [0.95, 0.3]])
     for seed in range(5):
         model = Errand(worth=0.0, unit=(high - low) / 2)
-        made = decided(planner(model, low=low, high=high), wanted(*asked.tolist()), moment=seed)
-        np.testing.assert_allclose(made.actions[:, 0], asked, atol=0.2 * (high - low))
+        made = decided(planner(model, low=low, high=high), wanted(*requested.tolist()), moment=seed)
+        np.testing.assert_allclose(made.actions[:, 0], requested, atol=0.2 * (high - low))
         mean = low + (made.memory["mean"][:, 0] + 1) / 2 * (high - low)
-        np.testing.assert_allclose(mean, asked, atol=0.05 * (high - low))
+        np.testing.assert_allclose(mean, requested, atol=0.05 * (high - low))
 
 
 def test_the_value_at_the_end_counts():
@@ -122,15 +122,15 @@ def test_the_value_at_the_end_counts():
 def test_draws_of_the_policy_are_candidates():
     """One iteration of few draws: only the policy knows the corner that is wanted."""
     settings = {"width": 6, "candidates": 40, "from_policy": 24, "elites": 1, "iterations": 1, "plan_horizon": 1}
-    asked = wanted([0.97] * 6)
-    knows = decided(planner(Errand(0.0, policy_is=2.0), **settings), asked).actions
-    guesses = decided(planner(Errand(0.0, policy_is=-2.0), **settings), asked).actions
+    requested = wanted([0.97] * 6)
+    knows = decided(planner(Errand(0.0, policy_is=2.0), **settings), requested).actions
+    guesses = decided(planner(Errand(0.0, policy_is=-2.0), **settings), requested).actions
     assert np.abs(knows - 0.97).max() < 0.15 < np.abs(guesses - 0.97).max()
 
 
 def test_the_same_streams_give_the_same_decision_and_others_do_not():
-    asked = wanted([0.5, -0.5], [0.0, 1.0])
-    one, same, other = (decided(planner(), asked, moment=moment) for moment in (0, 0, 1))
+    requested = wanted([0.5, -0.5], [0.0, 1.0])
+    one, same, other = (decided(planner(), requested, moment=moment) for moment in (0, 0, 1))
     assert np.array_equal(one.actions, same.actions) and np.array_equal(one.memory["mean"], same.memory["mean"])
     assert not np.array_equal(one.actions, other.actions)
 
@@ -246,9 +246,9 @@ def test_the_second_iteration_draws_around_the_elites_of_the_first():
     )
     mean = (shares * first[best]).sum(0)
     deviation = np.sqrt((shares * (first[best] - mean) ** 2).sum(0)).clip(0.05, 2)
-    drawn = second[1:]
-    np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * deviation.max() / np.sqrt(399))
-    np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.2)
+    samples = second[1:]
+    np.testing.assert_allclose(samples.mean(0), mean, atol=5 * deviation.max() / np.sqrt(399))
+    np.testing.assert_allclose(samples.std(0), deviation, rtol=0.2)
 
 
 def test_what_is_left_of_the_last_plan_is_where_the_next_begins():
@@ -300,6 +300,6 @@ def test_the_catalogue_hands_its_settings_on_and_refuses_those_that_cannot_be():
     world, model = catalog.environment("dmc:cartpole-swingup"), tdmpc2(5, 1)
     made = catalog.policy("native", world, model=model, candidates=64, elites=8, from_policy=2, plan_horizon=5)
     assert (made.candidates, made.elites, made.from_policy, made.plan_horizon) == (64, 8, 2, 5)
-    for asked in ({"elites": 513}, {"from_policy": 512}, {"candidates": 0}, {"temperature": -1.0}):
-        with pytest.raises(BadInput, match=str(next(iter(asked.values())))):
-            catalog.policy("native", world, model=model, **asked)
+    for requested in ({"elites": 513}, {"from_policy": 512}, {"candidates": 0}, {"temperature": -1.0}):
+        with pytest.raises(BadInput, match=str(next(iter(requested.values())))):
+            catalog.policy("native", world, model=model, **requested)

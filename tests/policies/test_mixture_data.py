@@ -23,11 +23,11 @@ def test_a_policy_of_a_mixture_takes_its_settings():
 
 
 @pytest.mark.parametrize(
-    "given", [3, [], {"elites": 3}, {"name": "random", "share": 0}, "x*random", {"name": "cem", "elits": 3}]
+    "mixture", [3, [], {"elites": 3}, {"name": "random", "share": 0}, "x*random", {"name": "cem", "elits": 3}]
 )
-def test_what_is_no_mixture_is_refused(given):
+def test_what_is_no_mixture_is_refused(mixture):
     with pytest.raises(BadInput):
-        exploration(wmel.environment("maze_toy"), given)
+        exploration(wmel.environment("maze_toy"), mixture)
 
 
 def test_a_trainer_collects_with_settings_and_its_card_says_so(tmp_path):

@@ -154,12 +154,12 @@ def test_executing_a_part_of_each_plan_warm_starts_the_next_unless_told_otherwis
     assert not catalog.policy("cem", maze, model=Four(), execute=2).planner.warm_start
 
 
-@pytest.mark.parametrize("told", [None, True])
-def test_what_is_executed_in_parts_is_planned_as_with_a_warm_start(maze, told):
+@pytest.mark.parametrize("setting", [None, True])
+def test_what_is_executed_in_parts_is_planned_as_with_a_warm_start(maze, setting):
     """Not told, a planner of which 2 actions are executed plans as one told to start warm, and as no other."""
     untold = run(maze, None, "cem", execute=2, candidates=8, plan_horizon=15)
-    other = run(maze, None, "cem", execute=2, candidates=8, plan_horizon=15, warm_start=bool(told))
-    assert np.array_equal(untold["steps"], other["steps"]) == bool(told)
+    other = run(maze, None, "cem", execute=2, candidates=8, plan_horizon=15, warm_start=bool(setting))
+    assert np.array_equal(untold["steps"], other["steps"]) == bool(setting)
 
 
 def test_knots_reach_the_planner(maze):

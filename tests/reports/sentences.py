@@ -18,8 +18,8 @@ SEEN = (
 LISTED = rf"success (?P<learned>{RATE}) where the true dynamics give (?P<oracle>{RATE})"
 WHY = (
     r"(?P<unseen>the oracle itself fails|the oracle is not shown to beat random actions|random actions succeed as well)"
-    rf" \((?:the oracle )?(?P<oracle>{RATE}) of (?P<n_oracle>\d+) episodes?"
-    rf"(?: against (?P<floor>{RATE}) of (?P<n_floor>\d+))?\)"
+    rf" \((?:the oracle )?(?P<oracle>{RATE}) of (?P<n_oracle>[\d,]+) episodes?"
+    rf"(?: against (?P<floor>{RATE}) of (?P<n_floor>[\d,]+))?\)"
 )
 BLIND = rf"{WHY}; (?P<name>\S.*?) succeeds in (?P<learned>{RATE})"
 WHERE = r"(?:on [^,]+(?:, planned with \w+)?(?: \([^)]*\))?, )?"
@@ -38,9 +38,14 @@ CLAUSE = re.compile(
     r"(?: in (?:(?P<part>\d+) of|both of|all of|either of|any of) (?P<whole>\d+) (?:settings|comparisons))?"
     r"(?P<weak>, where the reference is weak)?(?: because (?P<unseen>[a-z0 ]+?))?"
     rf" \(success (?P<learned>{RANGE}) where the true dynamics give (?P<oracle>{RANGE})"
-    r"(?:, about (?P<few>\d+)(?: to (?P<many>\d+))? fresh (?:pairs|episodes per arm) would decide)?\)"
+    r"(?:, about (?P<few>[\d,]+)(?: to (?P<many>[\d,]+))? fresh (?:pairs|episodes per arm) would decide)?\)"
 )
 PAPER = "By the rule of the CPG paper: "
+
+
+def whole_number(text: str | None) -> int:
+    """The number that a text such as 1,000 stands for."""
+    return int((text or "").replace(",", ""))
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def _clause(found: dict[str, str]) -> Clause:
     advice = Advice.WEAK if found["weak"] else PHRASES[phrase]
     numbers = (None if found[name] is None else int(found[name]) for name in ("part", "whole"))
     reasons = set((found["unseen"] or "").split(" or ")) - {""}
-    wanted = None if found["few"] is None else (int(found["few"]), int(found["many"] or found["few"]))
+    wanted = None if found["few"] is None else (whole_number(found["few"]), whole_number(found["many"] or found["few"]))
     return Clause(advice, acts, *numbers, reasons, wanted, found["learned"], found["oracle"])
 
 

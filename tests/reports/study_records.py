@@ -36,7 +36,7 @@ def study(models: tuple[str, str] = MODELS, name: str = "horizons", **changed) -
         for environment, horizons in WON.items()
         for horizon, won in horizons.items()
     ]
-    said = {
+    fields = {
         "schema_version": "2.0",
         "wmel_version": "0.1.0",
         "generated_at": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
@@ -50,7 +50,7 @@ def study(models: tuple[str, str] = MODELS, name: str = "horizons", **changed) -
         "missing": [MissingEntry(cell="maze_toy/cem-50/mlp/seed-1", episodes=7, reason="the disk was full")],
         "refused": ["maze_toy/cem-15: seeds 0 and 1 cannot be pooled: version of numpy differs"],
     }
-    return StudyRecord.model_validate({**said, **changed})
+    return StudyRecord.model_validate({**fields, **changed})
 
 
 def one_gap() -> StudyRecord:

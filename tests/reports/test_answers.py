@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import says
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
-from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper
+from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper, whole_number
 from wmel.analysis.verdict import IF_ADDED, RHO, Label
 from wmel.reports.answers import Advice, JudgedGap, Unseen
 from wmel.reports.study_answers import answer_of_gaps
@@ -69,38 +69,38 @@ def check_advice(gap: JudgedGap) -> None:
 
 def check_sentence(gap: JudgedGap, text: str, p_values: Sequence[float | None]) -> None:
     """Every number of a sentence is the one of the record."""
-    said, entry = parse_gap(text), gap.entry
-    assert said.advice is gap.advice
-    assert (said["learned"], said["oracle"]) == tuple(
+    stated, entry = parse_gap(text), gap.entry
+    assert stated.advice is gap.advice
+    assert (stated["learned"], stated["oracle"]) == tuple(
         f"{one:.2f}" for one in (entry.learned_success_rate, entry.oracle_success_rate)
     )
     for printed, number in (
-        (said["gap"], entry.gap),
-        (said["low"], entry.gap_ci_low),
-        (said["high"], entry.gap_ci_high),
+        (stated["gap"], entry.gap),
+        (stated["low"], entry.gap_ci_low),
+        (stated["high"], entry.gap_ci_high),
     ):
         assert abs(float(printed) - number) <= 0.0051 and (abs(number) < 1e-9 or float(printed) * number > 0)
     counts = {entry.n_episodes_oracle: None, entry.n_episodes_learned: None}
-    assert [int(one) for one in re.findall(r"\d+", said["episodes"])] == list(counts)
-    assert ("pair" in said["episodes"]) == (entry.oracle_only is not None)
+    assert [whole_number(one) for one in re.findall(r"[\d,]+", stated["episodes"])] == list(counts)
+    assert ("pair" in stated["episodes"]) == (entry.oracle_only is not None)
     if gap.advice is Advice.BLIND:
-        check_blindness(gap, said)
-    if said["reference"] is not None:
-        assert (said["reference"] == "the same planner on the true dynamics gives") == (
+        check_blindness(gap, stated)
+    if stated["reference"] is not None:
+        assert (stated["reference"] == "the same planner on the true dynamics gives") == (
             gap.advice is Advice.WEAK and gap.acts_by is None
         )
     check_correction(gap, text, [one for one in p_values if one is not None])
-    check_reason(gap, said.rest)
+    check_reason(gap, stated.rest)
 
 
-def check_blindness(gap: JudgedGap, said: GapSentence) -> None:
+def check_blindness(gap: JudgedGap, stated: GapSentence) -> None:
     """The rates of the oracle and of random actions are there, with their episodes, and what would show the model."""
-    assert said["unseen"] == gap.unseen and int(said["n_oracle"]) == gap.entry.n_episodes_oracle
+    assert stated["unseen"] == gap.unseen and whole_number(stated["n_oracle"]) == gap.entry.n_episodes_oracle
     if gap.unseen is not Unseen.FAILURE:
-        assert said["floor"] == f"{gap.floor.successes / gap.floor.episodes:.2f}"
-        assert int(said["n_floor"]) == gap.floor.episodes
+        assert stated["floor"] == f"{gap.floor.successes / gap.floor.episodes:.2f}"
+        assert whole_number(stated["n_floor"]) == gap.floor.episodes
     else:
-        assert said["floor"] is None
+        assert stated["floor"] is None
 
 
 def check_correction(gap: JudgedGap, text: str, p_values: list[float]) -> None:
@@ -117,12 +117,12 @@ def check_correction(gap: JudgedGap, text: str, p_values: list[float]) -> None:
 
 def check_reason(gap: JudgedGap, rest: str) -> None:
     """A verdict that decides nothing has its reason, and the number of episodes that would decide if one is known."""
-    wanted = re.findall(r"bout (\d+) fresh (pairs|episodes per arm) would decide", rest)
+    wanted = re.findall(r"bout ([\d,]+) fresh (pairs|episodes per arm) would decide", rest)
     if gap.advice is not Advice.UNKNOWN or gap.entry.verdict != Label.INCONCLUSIVE:
         assert not wanted
         return
     number, unit = gap.verdict.n_that_decides, "episodes per arm" if gap.entry.oracle_only is None else "pairs"
-    assert wanted == ([] if number is None else [(str(number), unit)])
+    assert wanted == ([] if number is None else [(f"{number:,}", unit)])
     holds_zero = gap.entry.gap_ci_low <= 0 <= gap.entry.gap_ci_high
     assert ("nterval holds 0 and is too wide" in rest) == holds_zero
     assert len(rest) > 20
@@ -289,8 +289,8 @@ def test_the_first_words_are_right_where_the_truth_is_plain(result, floor, first
 
 def test_a_model_that_succeeds_where_the_oracle_does_not_is_named_with_its_rate():
     answer = study_answer(study_of_gaps(cpg_of([entry_of(paired(0, 0, 3, 1))], (0, 4))))
-    said = parse_gap(answer)
-    assert (said["learned"], said["oracle"], said["floor"]) == ("0.75", "0.00", "0.00")
+    stated = parse_gap(answer)
+    assert (stated["learned"], stated["oracle"], stated["floor"]) == ("0.75", "0.00", "0.00")
 
 
 def test_the_number_of_pairs_that_would_decide_is_the_one_of_the_verdict():

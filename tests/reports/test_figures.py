@@ -24,11 +24,11 @@ def traces(figure) -> list[Any]:
 def perturbed(name: str | None, probability: float):
     """The first comparison under a perturbation that strikes so often."""
     first = study().comparisons[0]
-    said = {"perturbation": name, "perturb_prob": probability, "plan_horizon": 15}
+    metadata = {"perturbation": name, "perturb_prob": probability, "plan_horizon": 15}
     return first.model_copy(
         update={
             "labels": {"perturbation_probability": probability},
-            "setting": first.setting.model_copy(update=said),
+            "setting": first.setting.model_copy(update=metadata),
             "name": f"{name}-{probability}",
         }
     )
@@ -95,12 +95,12 @@ def said_of(comparison, **changes):
     return comparison.model_copy(update={"setting": comparison.setting.model_copy(update=changes)})
 
 
-@pytest.mark.parametrize(("candidates", "drawn"), [(24, 1), (333, 0)])
-def test_comparisons_of_planners_as_data_are_joined_where_only_the_swept_setting_differs(candidates, drawn):
+@pytest.mark.parametrize(("candidates", "is_joined"), [(24, 1), (333, 0)])
+def test_comparisons_of_planners_as_data_are_joined_where_only_the_swept_setting_differs(candidates, is_joined):
     first, second, _ = study().comparisons[:3]
     one = said_of(first, planner={"name": "cem", "plan_horizon": 5, "candidates": 24})
     other = said_of(second, planner={"name": "cem", "plan_horizon": 15, "candidates": candidates})
-    assert len(study_curves(study(comparisons=[one, other]))) == drawn
+    assert len(study_curves(study(comparisons=[one, other]))) == is_joined
 
 
 def test_models_trained_on_more_are_a_curve_with_the_oracle_flat_beside_them():
@@ -113,9 +113,9 @@ def test_models_trained_on_more_are_a_curve_with_the_oracle_flat_beside_them():
 
 def test_what_nothing_strikes_is_the_start_of_every_perturbations_curve():
     comparisons = [perturbed(None, 0.0), perturbed("drop-next-5", 1.0), perturbed("hold-last-3", 1.0)]
-    drawn = study_curves(study(comparisons=comparisons))
-    assert [curve.values for curve in drawn] == [[0, 1], [0, 1]]
-    assert "drop-next-5" in drawn[0].where and "hold-last-3" in drawn[1].where
+    is_joined = study_curves(study(comparisons=comparisons))
+    assert [curve.values for curve in is_joined] == [[0, 1], [0, 1]]
+    assert "drop-next-5" in is_joined[0].where and "hold-last-3" in is_joined[1].where
 
 
 def test_an_undefined_success_is_left_out_and_not_drawn_as_zero():

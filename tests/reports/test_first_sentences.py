@@ -78,12 +78,12 @@ def test_the_sentence_of_a_sweep_names_every_point_with_the_highest_success(data
     answer, rates = sweep_answer(made), {at: sum(one) / count for at, one in enumerate(won, 1)}
     best, enough = max(rates.values()), made.effective_horizon
     places = [at for at, rate in rates.items() if rate == best]
-    told = answer.split(";")[0]
-    named = [int(at) for at in re.findall(r"plan_horizon=(\d+)", told)]
-    more = re.search(r"(\d+) more", told)
+    sentence = answer.split(";")[0]
+    named = [int(at) for at in re.findall(r"plan_horizon=(\d+)", sentence)]
+    more = re.search(r"(\d+) more", sentence)
     assert named == places[: len(named)] and len(named) + int(more[1] if more else 0) == len(places)
-    assert ("highest" in told) == (best > 0 and len(places) < points)
-    assert (f"{best:.3f} of {count} episode" in told) == (best > 0) != (f"none of {count} episode" in told)
+    assert ("highest" in sentence) == (best > 0 and len(places) < points)
+    assert (f"{best:.3f} of {count} episode" in sentence) == (best > 0) != (f"none of {count} episode" in sentence)
     assert ("is enough" in answer) == (enough.value is not None)
     if enough.value is not None:
         assert f"a plan horizon of {enough.value:.0f} is enough" in answer
@@ -232,5 +232,5 @@ def test_the_sentence_of_trainings_counts_the_u_shapes_and_those_that_cannot_be_
     assert f"{len(runs)} run" in answer and "by fog" in answer + "by fog" * (first == "Cannot tell")
     if first == "In part":
         assert int(re.search(r"(\d+) of \d+ runs? by fog", answer)[1]) == shown
-    told = re.search(r"(\d+) of (\d+) curves? with too few", answer)
-    assert (told is None) == (few in (0, len(runs))) and (told is None or int(told[1]) == few)
+    sentence = re.search(r"(\d+) of (\d+) curves? with too few", answer)
+    assert (sentence is None) == (few in (0, len(runs))) and (sentence is None or int(sentence[1]) == few)

@@ -59,8 +59,10 @@ def test_sections_and_blocks_without_content_are_left_out():
 def test_a_section_holds_its_blocks_in_order_and_its_figures_name_their_data():
     blocks = [Text("before"), figure("a-0"), Section("Inner", [Text("after")])]
     page = render_html(Document("title", "answer", sections=[Section("One", blocks)]))
-    drawn = r'<div class="figure" id="a-0".*<script type="application/json" data-figure="a-0">{.*}</script>'
-    assert re.search(rf"<h2[^>]*>One</h2><p>before</p>{drawn}.*<h3[^>]*>Inner</h3><p>after</p>", page, re.DOTALL)
+    figure_pattern = r'<div class="figure" id="a-0".*<script type="application/json" data-figure="a-0">{.*}</script>'
+    assert re.search(
+        rf"<h2[^>]*>One</h2><p>before</p>{figure_pattern}.*<h3[^>]*>Inner</h3><p>after</p>", page, re.DOTALL
+    )
     assert page.count("<noscript>") == 1
 
 

@@ -32,8 +32,8 @@ def test_the_sentence_of_power_has_the_episodes_the_rates_and_the_probability(or
     assert result.answer.startswith("No number of " if needed is None else f"{needed} {unit} show ")
     assert f"a gap of {oracle - learned:.3g} ({oracle:g} against {learned:g})" in result.answer
     assert f"with probability {power:.2f}" in result.answer
-    asked = re.findall(r"; (\d+) show it with probability (\d\.\d\d)", result.answer)
-    assert asked == ([] if n is None else [("10", f"{design.power(10):.2f}")])
+    stated = re.findall(r"; (\d+) show it with probability (\d\.\d\d)", result.answer)
+    assert stated == ([] if n is None else [("10", f"{design.power(10):.2f}")])
     assert str(result).startswith(result.answer) and "." not in re.findall(r"stops +(\S+)", str(result))[0]
 
 

@@ -90,27 +90,29 @@ def levels_of(found):
 @given(st.lists(READ, min_size=5, max_size=7) | st.just([(one, one / 1.2, one * 1.2) for one in V]))
 def test_every_verdict_is_true_of_the_numbers(found):
     """Computed again: the median of 3 neighbours, its minimum, the fall to it and the rise from it."""
-    told, known = training_sentences([of("run", found)])[0], levels_of(found)
-    assert ("too few checkpoints" in told) == (len(known) < 5)
+    printed, known = training_sentences([of("run", found)])[0], levels_of(found)
+    assert ("too few checkpoints" in printed) == (len(known) < 5)
     if len(known) < 5:
         return
     values = [one[2] for one in known]
     smoothed = [values[0], *(sorted(values[at - 1 : at + 2])[1] for at in range(1, len(values) - 1)), values[-1]]
     lowest = min(smoothed)
-    named = {int(one) for one in re.findall(r"(?:lowest|smoothed, its fall to|from) (?:after )?(\d+) updates?", told)}
-    named -= {int(one) for one in re.findall(r"its lowest reading is \S+ after (\d+)", told)}
+    named = {
+        int(one) for one in re.findall(r"(?:lowest|smoothed, its fall to|from) (?:after )?(\d+) updates?", printed)
+    }
+    named -= {int(one) for one in re.findall(r"its lowest reading is \S+ after (\d+)", printed)}
     minima = {at for (at, *_), one in zip(known, smoothed, strict=True) if one == lowest}
     assert named <= minima
-    assert "smoothed" in told
-    single = re.search(r"its lowest reading is (\S+) after (\d+) updates?", told)
+    assert "smoothed" in printed
+    single = re.search(r"its lowest reading is (\S+) after (\d+) updates?", printed)
     least = min(known, key=lambda one: one[1])
     if single:
         assert (float(single[1]), int(single[2])) == (pytest.approx(least[1], rel=0.01), least[0])
     else:
         assert least[0] in minima
     fell = re.search(r"falls (at least )?(\S+)-fold to (at most )?(\S+) after (\d+) updates? and rises (?:at least )?"
-                     r"(\S+)-fold to the last", told)  # fmt: skip
-    assert bool(fell) == (told.startswith("run, fog: U-shape") and lowest > 0)
+                     r"(\S+)-fold to the last", printed)  # fmt: skip
+    assert bool(fell) == (printed.startswith("run, fog: U-shape") and lowest > 0)
     if fell:
         updates = int(fell[5])
         place = [at for at, *_ in known].index(updates)

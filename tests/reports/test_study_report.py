@@ -193,26 +193,26 @@ def test_no_name_becomes_markup():
 
 
 def test_an_open_verdict_claims_nothing_and_a_gap_that_may_be_chance_says_so():
-    told = {(gap.comparison.name, gap.model): gap_sentence(gap) for gap in study_gaps(study())}
-    assert told["maze_toy/cem-15", "large-mlp"].startswith("Cannot tell: ")
-    assert "fresh pairs would decide" in told["maze_toy/cem-15", "large-mlp"]
-    assert told["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
-    assert "does not hold after correction for 11 comparisons (Holm p 0.0" in told["maze_toy/cem-5", "mlp"]
-    assert "About 69 fresh pairs would decide" in told["maze_toy/cem-5", "mlp"]
-    assert "not for the training recipe: [-0.100, +1.000] (clipped)" in told["maze_toy/cem-15", "mlp"]
-    assert "The training recipe shows it too: [+0.325, +0.925]" in told["maze_toy/cem-200", "mlp"]
-    assert "another training run would give was not measured" in told["maze_toy/cem-200", "large-mlp"]
-    assert "holds of that start alone" in told["dmc_cartpole/cem-15", "large-mlp"]
-    assert told["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
+    sentences = {(gap.comparison.name, gap.model): gap_sentence(gap) for gap in study_gaps(study())}
+    assert sentences["maze_toy/cem-15", "large-mlp"].startswith("Cannot tell: ")
+    assert "fresh pairs would decide" in sentences["maze_toy/cem-15", "large-mlp"]
+    assert sentences["maze_toy/cem-5", "mlp"].startswith("Cannot tell: ")
+    assert "does not hold after correction for 11 comparisons (Holm p 0.0" in sentences["maze_toy/cem-5", "mlp"]
+    assert "About 69 fresh pairs would decide" in sentences["maze_toy/cem-5", "mlp"]
+    assert "not for the training recipe: [-0.100, +1.000] (clipped)" in sentences["maze_toy/cem-15", "mlp"]
+    assert "The training recipe shows it too: [+0.325, +0.925]" in sentences["maze_toy/cem-200", "mlp"]
+    assert "another training run would give was not measured" in sentences["maze_toy/cem-200", "large-mlp"]
+    assert "holds of that start alone" in sentences["dmc_cartpole/cem-15", "large-mlp"]
+    assert sentences["dmc_cartpole/cem-5", "mlp"].startswith("This comparison cannot see the model: ")
 
 
 def test_another_training_run_is_a_question_of_trained_models_alone():
-    told = {}
+    sentences = {}
     for weights in (None, "c3a7"):
         arms = chosen_arms((0, 20, 0, 0, 0), weights=weights)
         assert cpg_record(arms).trained == ([] if weights is None else ["mine"])
-        told[weights] = markdown_of(study_of_gaps(cpg_record(arms)))
-    assert "another training run" in told["c3a7"] and "another training run" not in told[None]
+        sentences[weights] = markdown_of(study_of_gaps(cpg_record(arms)))
+    assert "another training run" in sentences["c3a7"] and "another training run" not in sentences[None]
 
 
 def test_what_all_gaps_leave_open_is_said_once():

@@ -65,10 +65,10 @@ def test_the_markdown_has_the_same_tables(panels):
 
 
 def test_sentences_come_from_the_numbers(panels):
-    told = " ".join(toy_sentences(panels[1]))
-    assert "FoG) have the highest ESNR per rollout (mean 992.9, median 1e+03)" in told
-    assert "in 0% of the seeds" in told and "CEM 8/64, with 0.496 per rollout, climbs faster" in told
-    assert "at 25% of 14 angles" in told and "highest, 6, for MPPI (number 6) of 7 by AUC" in told
+    printed = " ".join(toy_sentences(panels[1]))
+    assert "FoG) have the highest ESNR per rollout (mean 992.9, median 1e+03)" in printed
+    assert "in 0% of the seeds" in printed and "CEM 8/64, with 0.496 per rollout, climbs faster" in printed
+    assert "at 25% of 14 angles" in printed and "highest, 6, for MPPI (number 6) of 7 by AUC" in printed
 
 
 @settings(deadline=None, max_examples=50)
@@ -80,9 +80,9 @@ def test_a_sentence_has_the_share_of_the_flat_angles(ratios):
     first = replace(panel.first_order, ratios=np.array(ratios))
     changed = replace(panel, readings=(first, *panel.without_first_order))
     flat = sum(one for angle, one in known.items() if abs(angle) <= 0.05) / sum(known.values())
-    (told,) = (one for one in toy_sentences(changed) if "of the mean ESNR of FoG" in one)
-    assert told.startswith(f"{flat:.0%} of the mean ESNR of FoG comes from ")
-    assert ("depends on the angles" in told) == (flat > 0.5)
+    (printed,) = (one for one in toy_sentences(changed) if "of the mean ESNR of FoG" in one)
+    assert printed.startswith(f"{flat:.0%} of the mean ESNR of FoG comes from ")
+    assert ("depends on the angles" in printed) == (flat > 0.5)
 
 
 CLIMBS = st.lists(st.floats(0.3, 1).map(lambda one: round(one, 2)), min_size=6, max_size=6)
@@ -99,22 +99,22 @@ def test_every_sentence_is_true_of_the_numbers(found, seeds):
         for one, (ratio, climbs, literal) in zip(panel.readings, found, strict=True)
     )
     panel = replace(panel, readings=readings)
-    told, answer = " ".join(toy_sentences(panel)), toy_answer([panel])
+    printed, answer = " ".join(toy_sentences(panel)), toy_answer([panel])
     spread = {one.name: mean(one.heights[1:].mean(axis=0)) for one in readings}
     speed = {name: one.value for name, one in spread.items()}
     fog, fastest = readings[0], max(readings, key=lambda one: speed[one.name])
     better = sum(one.ratios[0] > fog.ratios[0] for one in readings)
-    assert ("have the highest ESNR per rollout" in told) == (better == 0)
-    assert (f"of rank {1 + better} " in told) == (better > 0)
-    assert ("no AUC is higher" in told) == all(one <= speed["FoG"] for one in speed.values())
+    assert ("have the highest ESNR per rollout" in printed) == (better == 0)
+    assert (f"of rank {1 + better} " in printed) == (better > 0)
+    assert ("no AUC is higher" in printed) == all(one <= speed["FoG"] for one in speed.values())
     own, other = spread["FoG"], spread[fastest.name]
     is_slower = own.high is not None and other.low is not None and own.high < other.low
-    assert (f"{fastest.name}, with {fastest.mean:.3g} per rollout, climbs faster" in told) == is_slower
+    assert (f"{fastest.name}, with {fastest.mean:.3g} per rollout, climbs faster" in printed) == is_slower
     highest = [one for one in readings if one.literal == max(one.literal for one in readings)]
     for one in highest:
         place = 1 + sum(speed[other] > speed[one.name] for other in speed)
-        assert f"{one.name} (number {place})" in told.split("literal number")[1]
-    assert told.split("literal number")[1].count("(number ") == len(highest)
+        assert f"{one.name} (number {place})" in printed.split("literal number")[1]
+    assert printed.split("literal number")[1].count("(number ") == len(highest)
     leader = max(readings, key=lambda one: one.mean)
     own, other = spread[leader.name], spread[fastest.name]
     slower = own.high is not None and other.low is not None and own.high < other.low
@@ -128,16 +128,16 @@ def test_every_sentence_is_true_of_the_numbers(found, seeds):
 @given(st.floats(3, 60))
 def test_the_landscape_is_as_the_sentence_says(speed):
     land = landscape(round(speed, 3), SIGMA)
-    told = toy_sentences(replace(made_panel(6.0), landscape=land))[0]
+    printed = toy_sentences(replace(made_panel(6.0), landscape=land))[0]
     if not land.contact.any():
-        assert "never meets" in told and f"flies {land.distances.max():.2f} m" in told
+        assert "never meets" in printed and f"flies {land.distances.max():.2f} m" in printed
         return
     first, last = np.flatnonzero(land.contact)[[0, -1]]
     jump = land.distances[last + 1] - land.distances[last]
-    assert f"angles {land.angles[first]:.3f} to {land.angles[last]:.3f}" in told
-    assert f"jumps {'up' if jump > 0 else 'down'} by {abs(jump):.2f} m" in told
+    assert f"angles {land.angles[first]:.3f} to {land.angles[last]:.3f}" in printed
+    assert f"jumps {'up' if jump > 0 else 'down'} by {abs(jump):.2f} m" in printed
     before, behind = land.distances[:first].max(), land.distances[last + 1 :].max()
-    assert f"it is {before:.2f} m at best, behind it {behind:.2f} m" in told
+    assert f"it is {before:.2f} m at best, behind it {behind:.2f} m" in printed
 
 
 @settings(deadline=None, max_examples=50)
@@ -163,8 +163,8 @@ def test_the_first_sentence_names_the_highest_esnr_and_the_fastest_ascent(found)
 def test_other_numbers_give_other_sentences(panels):
     best = panels[1].readings[1]
     quiet = replace(panels[1].first_order, ratios=best.ratios / 100, heights=best.heights + 0.01)
-    told = " ".join(toy_sentences(replace(panels[1], readings=(quiet, *panels[1].without_first_order))))
-    assert "ESNR per rollout of rank 7" in told and "no AUC is higher" in told
+    printed = " ".join(toy_sentences(replace(panels[1], readings=(quiet, *panels[1].without_first_order))))
+    assert "ESNR per rollout of rank 7" in printed and "no AUC is higher" in printed
 
 
 def test_without_contact_nothing_is_said_of_signs():

@@ -15,7 +15,7 @@ def first_line(result) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("settings", "words"),
     [
         ("drop-next-2", "drop-next-2"),
         (PUSH, "push distance=1"),
@@ -26,8 +26,8 @@ def first_line(result) -> str:
         ),
     ],
 )
-def test_settings_are_named_whether_or_not_the_name_contains_them(given, words, tmp_path):
-    result = wmel.run("maze_toy", "cem", perturbation=given, output=tmp_path, **SMALL)
+def test_settings_are_named_whether_or_not_the_name_contains_them(settings, words, tmp_path):
+    result = wmel.run("maze_toy", "cem", perturbation=settings, output=tmp_path, **SMALL)
     for one in (result, wmel.load(tmp_path)):
         assert f"perturbation: {words} in 50% of episodes;" in first_line(one)
 
@@ -47,13 +47,13 @@ def test_the_step_follows_the_settings():
 
 
 @pytest.mark.parametrize(
-    ("given", "sweep", "words"),
+    ("settings", "sweep", "words"),
     [
         ("drop-next", "perturbation.k", "drop-next in 50%"),
         ("drop-next-2", "perturbation.step", "drop-next k=2 in 50%"),
         (PUSH, "perturbation.distance", "push in 50%"),
     ],
 )
-def test_a_swept_setting_is_left_out(given, sweep, words):
-    result = wmel.sweep("maze_toy", "cem", perturbation=given, sweep={sweep: [1, 2]}, **{**SMALL, "horizon": 3})
+def test_a_swept_setting_is_left_out(settings, sweep, words):
+    result = wmel.sweep("maze_toy", "cem", perturbation=settings, sweep={sweep: [1, 2]}, **{**SMALL, "horizon": 3})
     assert f"perturbation: {words}" in first_line(result)

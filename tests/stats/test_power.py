@@ -117,8 +117,8 @@ def test_power_is_what_simulation_gives():
 def test_paired_power_is_what_simulation_gives():
     rng, n, design = np.random.default_rng(0), 30, Design(0.6, 0.4, paired=True, phi=0.4)
     b, c = design.discordant
-    drawn = rng.multinomial(n, [b, c, 1 - b - c], 40000)
-    share = ((drawn[:, 0] - drawn[:, 1]) > 1.959964 * np.sqrt(drawn[:, 0] + drawn[:, 1])).mean()
+    sampled = rng.multinomial(n, [b, c, 1 - b - c], 40000)
+    share = ((sampled[:, 0] - sampled[:, 1]) > 1.959964 * np.sqrt(sampled[:, 0] + sampled[:, 1])).mean()
     assert design.power(n) == pytest.approx(share, abs=4 * (0.25 / 40000) ** 0.5)
 
 

@@ -11,8 +11,8 @@ pairs = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=3, 
 
 
 @given(pairs)
-def test_it_is_scipys_with_ties_and_all(drawn):
-    one, other = (np.array(values, float) for values in zip(*drawn, strict=True))
+def test_it_is_scipys_with_ties_and_all(rows):
+    one, other = (np.array(values, float) for values in zip(*rows, strict=True))
     found = spearman(one.tolist(), other.tolist())
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         assert "all equal" in found.reason

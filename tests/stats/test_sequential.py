@@ -139,8 +139,8 @@ def test_the_chance_is_that_of_futures_drawn_from_the_posterior(b, c, pairs, cap
     """20,000 futures: rates from the Jeffreys posterior, then pairs from those rates."""
     rng, futures = np.random.default_rng(0), 20_000
     rates = rng.dirichlet([b + 0.5, c + 0.5, pairs - b - c + 0.5], futures)
-    drawn = rng.random((futures, cap - pairs, 1))
-    kinds = (drawn > rates.cumsum(axis=1)[:, None, :2]).sum(axis=-1)
+    uniforms = rng.random((futures, cap - pairs, 1))
+    kinds = (uniforms > rates.cumsum(axis=1)[:, None, :2]).sum(axis=-1)
     won, lost = b + (kinds == 0).cumsum(axis=1), c + (kinds == 1).cumsum(axis=1)
     share = (log_wealth_at_zero(won, lost) > np.log(20)).any(axis=1).mean()
     assert probability_of_deciding(b, c, pairs, cap=cap) == pytest.approx(share, abs=4 * 0.5 / futures**0.5)

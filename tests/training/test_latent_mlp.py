@@ -161,13 +161,13 @@ def test_rewards_that_cannot_be_learned_are_refused(swingup, rewards, words):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("values", "words"),
     [({"target": "delta"}, "'latent-mlp' has no.*'target'"), ({"latent": 0}, "latent must be .* got 0"),
      ({"window": 0}, "window must be .* got 0"), ({"hidden": []}, "at least one layer")],
 )  # fmt: skip
-def test_settings_that_cannot_be_are_refused(asked, words):
+def test_settings_that_cannot_be_are_refused(values, words):
     with pytest.raises(BadInput, match=words):
-        catalog.TRAINERS.build("latent-mlp", **asked)
+        catalog.TRAINERS.build("latent-mlp", **values)
 
 
 def test_patience_needs_an_episode_to_hold_out(swingup):

@@ -53,9 +53,9 @@ def test_what_is_added_is_read_back_bit_by_bit(folder):
     for place in range(ROUNDS):
         mine = slice(place * ENVS, (place + 1) * ENVS)
         parts = episodes.observations[mine], episodes.actions[mine], episodes.rewards[mine]
-        for read, again, given in zip(parts, folder.round(place), round_of(place), strict=True):
-            np.testing.assert_array_equal(again, given)
-            np.testing.assert_array_equal(read.swapaxes(0, 1), given)
+        for read, again, expected in zip(parts, folder.round(place), round_of(place), strict=True):
+            np.testing.assert_array_equal(again, expected)
+            np.testing.assert_array_equal(read.swapaxes(0, 1), expected)
     assert episodes.described["environment"] == "point" and episodes.described["observation"] == ["place", "speed"]
 
 
@@ -64,8 +64,8 @@ def test_a_round_that_is_no_contiguous_array_is_stored_as_it_looks(folder):
     seen, acted, earned = round_of(0)
     turned = np.ascontiguousarray(seen.swapaxes(0, 1)).swapaxes(0, 1)
     folder.add(0, turned, acted, np.repeat(earned, 2, axis=1)[:, ::2])
-    for read, given in zip(folder.round(0), round_of(0), strict=True):
-        np.testing.assert_array_equal(read, given)
+    for read, expected in zip(folder.round(0), round_of(0), strict=True):
+        np.testing.assert_array_equal(read, expected)
 
 
 def test_the_hash_is_of_the_numbers_alone(folder, tmp_path):
@@ -298,12 +298,12 @@ def test_the_same_world_with_other_actions_is_refused(folder):
         read_stored(folder.path, WORLD, 10, 0)
 
 
-@pytest.mark.parametrize("asked", [{"epsilon": 0.1}, {"episode_steps": 10}, {"epsilon": 0.0}])
-def test_what_stored_episodes_cannot_be_asked_for_is_refused(asked):
+@pytest.mark.parametrize("unavailable", [{"epsilon": 0.1}, {"episode_steps": 10}, {"epsilon": 0.0}])
+def test_what_stored_episodes_cannot_be_asked_for_is_refused(unavailable):
     with pytest.raises(BadInput, match="episode_steps have no effect"):
-        MLPTrainer(collect="stored", **asked).resolve(WORLD)
+        MLPTrainer(collect="stored", **unavailable).resolve(WORLD)
     with pytest.raises(BadInput, match="episode_steps have no effect"):
-        MLPTrainer(data="somewhere", **asked).resolve(WORLD)
+        MLPTrainer(data="somewhere", **unavailable).resolve(WORLD)
     with pytest.raises(BadInput, match="leave out collect 'random'"):
         MLPTrainer(data="somewhere", collect="random")
 

@@ -15,11 +15,13 @@ from wmel.api import options as o
 from wmel.api.train import CARD, card_of, restore_model
 from wmel.api.verbs import verb
 from wmel.contract.cell import part_label
+from wmel.errors import with_article
 from wmel.experiments.build import named_environment
 from wmel.kinds import check_methods
 from wmel.machine import requirements, wmel_version
 from wmel.parts import name_and_settings
 from wmel.reports.analysis_record_types import CheckRecord, FindingEntry
+from wmel.reports.cells import listed_words
 from wmel.reports.document import draw_figure
 from wmel.reports.record_types import stamp
 from wmel.reports.terminal import lines_of, table
@@ -88,24 +90,34 @@ def _part_name(name: Any) -> str:
 def recorded_result(record: CheckRecord) -> Result:
     """The result from what was found."""
     found = [Finding(**dict(one)) for one in record.findings]
-    lines = [f"{record.name} as {record.part}"]
-    for finding in found:
-        mark, words = ("ok  ", finding.note) if finding.kept else ("FAIL", finding.problem)
-        after = f" ({words})" if finding.kept and words else f": {words}" if words else ""
-        lines.append(f"{mark} {finding.promise}{after}")
     broken = sum(not finding.kept for finding in found)
-    lines.append(f"{len(found) - broken} of {len(found)} promises kept")
+    answer = check_answer(record.name, record.part, broken, len(found))
     rows = [{"promise": one.promise, "kept": one.kept, "problem": one.problem} for one in found]
     return Result(
-        f"{record.name}: {lines[-1]}.",
+        answer,
         rows,
         record,
-        lines,
+        [answer, "", *map(_finding_line, sorted(found, key=lambda one: one.kept))],
         1 if broken else 0,
         "check",
         draw=partial(draw_figure, "figures:promises_figure", record),
         prints_rows=True,
     )
+
+
+def check_answer(name: str, kind: str, broken: int, count: int) -> str:
+    """Whether a part may be used, and what was checked, in a sentence."""
+    if broken:
+        return (
+            f"{name} may not be used as {with_article(kind)}: it breaks {broken} of {count} promises of its contract."
+        )
+    return f"{name} may be used as {with_article(kind)}: it keeps all {count} promises of its contract."
+
+
+def _finding_line(finding: Finding) -> str:
+    mark, words = ("ok  ", finding.note) if finding.kept else ("FAIL", finding.problem)
+    after = f" ({words})" if finding.kept and words else f": {words}" if words else ""
+    return f"{mark} {finding.promise}{after}"
 
 
 @verb
@@ -121,8 +133,10 @@ def doctor() -> Result:
     for row in rows:
         wrong = "" if row["fits"] or row["installed"] is None else " (wrong)"
         packages.add_row(row["part"], row["package"], row["wanted"], f"{row['installed'] or 'missing'}{wrong}")
-    answer = f"wmel {versions['wmel']}, Python {versions['python']}, {machine}"
-    incomplete = dict.fromkeys(row["part"] for row in rows if not row["fits"] and row["part"] != "core")
+    incomplete = list(dict.fromkeys(row["part"] for row in rows if not row["fits"]))
+    state = f"{listed_words(incomplete)} not complete" if incomplete else "everything is installed"
+    answer = f"wmel {versions['wmel']}, Python {versions['python']}, {machine}: {state}."
+    incomplete = [one for one in incomplete if one != "core"]
     advice = [f"extra '{one}' is not complete: pip install 'wmel[{one}]'{_caveat(one)}" for one in incomplete]
     entries = {**versions, "packages": rows}
     return Result(

@@ -158,5 +158,5 @@ def _judgement(record: ComparisonRecord) -> tuple[list[str], list[str], int]:
             )
     unjudged = [*record.refused, *record.only_in_a, *(one.task for one in record.tasks if one.shown_p_holm is None)]
     if unjudged:
-        failures.append(f"--fail-if-worse could not judge {'; '.join(unjudged)}")
+        failures.append(f"could not judge a drop of {bound:g} of {'; '.join(unjudged)}")
     return failures, notes, 1 if worse or unjudged else 0

@@ -150,7 +150,7 @@ def build_executor(builder: EntryBuilder, executor: Any, workers: int | None = N
     name = name_and_settings(executor, "executor")[0]
     if workers is not None and "workers" not in catalog.EXECUTORS.settings_of(name):
         if workers != 1:
-            raise BadInput(f"one process has one worker: add --executor processes, or leave out --workers {workers}")
+            raise BadInput(f"one process has one worker: add --executor=processes, or leave out --workers {workers}")
     elif workers is not None:
         if "workers" in builder.settings["executor"]:
             raise BadInput(given_twice("executor", name, "workers", builder.settings["executor"]["workers"], workers))
@@ -282,7 +282,7 @@ def when_changed(rerun: str | None, keep: bool) -> str | None:
     if rerun not in (None, "changed"):
         raise BadInput(f"--rerun takes 'changed', got {rerun!r}")
     if rerun and keep:
-        raise BadInput("--rerun changed and --keep contradict each other: give one")
+        raise BadInput("--rerun=changed and --keep contradict each other: give one")
     return "rerun" if rerun else ("keep" if keep else None)
 
 

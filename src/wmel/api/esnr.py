@@ -60,7 +60,7 @@ def esnr(
         raise BadInput("rollout is a setting of checkpoints; the oracle has none")
     wanted = builder.beside("diagnostic", "esnr", diagnostic_settings(options))
     if with_oracle and wanted.get("oracle") is False:
-        raise BadInput("--model oracle and --no-oracle contradict each other")
+        raise BadInput("--model=oracle and --no-oracle contradict each other")
     if builder.settings["model"].get("device") not in (None, "cpu"):
         wanted.setdefault("rows", ON_CUDA)
     diagnostic = {"name": "esnr", **collector_of(entries, wanted), **wanted}

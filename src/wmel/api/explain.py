@@ -21,6 +21,7 @@ from wmel.results import Result
 
 LISTED_PRESETS = "presets"
 KINDS = (*CATALOGUE, LISTED_PRESETS)
+EXPLAINED = "`wmel list NAME` explains the settings of one."
 SINGULAR = {"preset": LISTED_PRESETS, **{registry.kind: kind for kind, registry in CATALOGUE.items()}}
 
 Names = Annotated[
@@ -45,10 +46,12 @@ def list_parts(names: Names = None, *, environment: o.Environment = None) -> Res
     found = {name: _find(name, environment, is_alone=len(listed) == 1) for name in listed}
     entries = {name: entry for name, (entry, _) in found.items()}
     is_part = names is not None and len(listed) == 1 and "settings" in entries[listed[0]]
+    answer = "; ".join(_answer(name, entry) for name, (entry, _) in found.items())
+    advice = [] if any("settings" in entry for entry in entries.values()) else [f"{answer}. {EXPLAINED}"]
     return Result(
-        "; ".join(_answer(name, entry) for name, (entry, _) in found.items()),
+        answer,
         [{"name": name, **row} for name, (entry, _) in found.items() for row in _rows(entry)],
-        lines=[line for _, lines in found.values() for line in lines],
+        lines=[*advice, *(line for _, lines in found.values() for line in lines)],
         verb="list_parts",
         data=_plain(entries[listed[0]] if is_part else entries),
         more={"entries": entries},
@@ -76,7 +79,7 @@ def _answer(name: str, entry: Mapping[str, Any]) -> str:
     """How much there is of it."""
     if "settings" in entry:
         return f"{name}: {entry['kind']} with {len(entry['settings'])} settings"
-    return f"{name}: {len(entry)}"
+    return f"{SINGULAR.get(name, name)}: {len(entry)}"
 
 
 def _rows(entry: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -74,7 +74,9 @@ def power_answer(record: PowerRecord) -> str:
     if record.equivalence is not None:
         aim = f"that {record.oracle:g} and {record.learned:g} are equivalent within {record.equivalence:g}"
     if record.equivalence is None and record.oracle == record.learned:
-        return f"Equal rates ({record.oracle:g}) have no gap to show: --equivalence asks what shows them equal."
+        return (
+            f"Equal rates ({record.oracle:g}) have no gap to show: a margin of equivalence asks what shows them equal."
+        )
     needed = required_episodes(design, power=record.power)
     count = f"No number of {unit} up to {MAX_SEARCHED} shows" if needed is None else f"{needed} {unit} show"
     answers = [f"{count} {aim} with probability {record.power:.2f}"]

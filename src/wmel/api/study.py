@@ -252,7 +252,7 @@ def _changed_words(changed: Sequence[Changed], how: str | None) -> list[str]:
     """What the study would do about cells that were made with something else."""
     if not changed:
         return []
-    what = {None: "the study refuses them without --rerun changed or --keep", "rerun": "they would be run again"}
+    what = {None: "the study refuses them unless the option rerun or keep is used", "rerun": "they would be run again"}
     words = f"{len(changed)} cells were computed with other {', '.join(changed[0].differences[:3])}"
     return [f"{words}: {what.get(how, 'whole ones are kept')}"]
 

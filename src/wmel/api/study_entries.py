@@ -207,9 +207,8 @@ class EntryBuilder:
         if isinstance(model, str):
             if ":" not in model and not catalog.MODELS.has(model):
                 known = [*catalog.MODELS.parts, *catalog.TRAINERS.parts]
-                raise UnknownPart(
-                    f"no checkpoint folder, model or trainer named '{model}';{suggest_name(model, known)}"
-                )
+                near = suggest_name(model, known, command="wmel list models trainers")
+                raise UnknownPart(f"no checkpoint folder, model or trainer named '{model}';{near}")
             return {"name": name or model.rpartition(":")[2], "object": model}
         if is_trainer(model):
             recipe = recipe_of(model)
@@ -274,10 +273,10 @@ def perturbation_entry(
     """What strikes, how often (always, where it is named and nothing else is given) and when."""
     if perturbation is None and not probability:
         if step is not None or builder.settings["perturbation"]:
-            raise BadInput("no perturbation is named and none would occur: name one, or set perturb_prob above 0")
+            raise BadInput("no perturbation is named and none would occur: name one, or set --perturb-prob above 0")
         return {}
     if probability == 0:
-        raise BadInput(f"perturbation '{perturbation}' never occurs: set perturb_prob above 0")
+        raise BadInput(f"perturbation '{perturbation}' never occurs: set --perturb-prob above 0")
     named = "env-default" if perturbation is None else perturbation
     data = catalog.perturbation_data(named) if isinstance(named, str) else named
     is_composite = isinstance(data, Mapping) and name_and_settings(data, "perturbation")[0] == "composite"

@@ -230,7 +230,7 @@ def _returns(card: dict[str, Any]) -> list[str]:
     known, error = card["policy_return"], card["errors"]["held_out_decoder_mse"]
     lines = []
     if known is not None:
-        lines.append(f"return of its policy: {_number(known['mean'])} over {known['episodes']} episodes")
+        lines.append(f"return of its policy: {_number(known['mean'])} over {count_words(known['episodes'], 'episode')}")
     return [*lines, f"held-out error of its decoder (mean squared): {_number(error)}"]
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {  # kinds of options whose values are ch
     "flag": ("true or false", bool),
     "text": ("text", str),
 }
+FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?:=(?P<value>[\w.:]+)| (?P<number>\d+)\b)?")  # in a message
 _FORCE = inspect.Parameter("force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, FORCE])
 NUMBERS = {"whole": int, "number": float}
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -69,8 +71,7 @@ def verb(function: Verb) -> Verb:
             refuse_foreign_files(written)
         return bound
 
-    @functools.wraps(function)
-    def call(*values: Any, **arguments: Any) -> Any:
+    def call_with_flags(*values: Any, **arguments: Any) -> Any:
         try:
             bound = bind(*values, **arguments)
             return function(*bound.args, **bound.kwargs)
@@ -82,10 +83,40 @@ def verb(function: Verb) -> Verb:
                 raise
             raise WmelError(f"{describe_error(error)}{locate_error(error)}") from error  # a part called sys.exit
 
+    @functools.wraps(function)
+    def call(*values: Any, **arguments: Any) -> Any:
+        try:
+            return call_with_flags(*values, **arguments)
+        except WmelError as error:
+            error.args = tuple(name_parameters(one, known) if isinstance(one, str) else one for one in error.args)
+            raise
+
+    vars(call)["with_flags"] = call_with_flags
     parameters = sorted([*known.values(), *rest], key=lambda one: one.kind)
     vars(call)["__signature__"] = own.replace(parameters=parameters)
     call.__doc__ = f"{function.__doc__}\n\nOptions:\n{_option_lines(known)}"
     return call  # pyright: ignore[reportReturnType]
+
+
+def with_flags(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb as the command line calls it: messages name flags. Of any other caller they name parameters."""
+    return getattr(verb, "with_flags", verb)
+
+
+def name_parameters(message: str, known: Mapping[str, inspect.Parameter]) -> str:
+    """A message in which `--rerun=changed` is `rerun="changed"`, `--keep` `keep=True` and `--env` `environment=`."""
+    options = {name: mark for name, one in known.items() if isinstance(mark := mark_of(one), Option)}
+    by_flag = {flag: name for name, option in options.items() for flag in option.flags}
+
+    def name_parameter(found: re.Match[str]) -> str:
+        flag, value, number = found["flag"], found["value"], found["number"]
+        name = by_flag.get(flag, flag.removeprefix("--").removeprefix("no-").replace("-", "_"))
+        if value or number:
+            return f"{name}={number}" if number else f'{name}="{value}"'
+        is_switch = name in options and options[name].kind == "flag"
+        return f"{name}={not flag.startswith('--no-')}" if is_switch else f"{name}="
+
+    return FLAG.sub(name_parameter, message)
 
 
 def own_settings(verb: Callable[..., Any]) -> SettingsOf | None:

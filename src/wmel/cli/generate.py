@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from wmel.api.options import Option, SettingOf
-from wmel.api.verbs import mark_of
+from wmel.api.verbs import mark_of, with_flags
 from wmel.cli.completion import VARIABLE, names_of
 from wmel.errors import BadInput
 from wmel.parts import Setting
@@ -61,7 +61,7 @@ def command_of(verb: Callable[..., Any], show: Callable[..., int], own: OwnSetti
         as_json, debug = typed.pop("json"), typed.pop("debug")
         arguments = {name: value for name, value in typed.items() if value is not None}
         arguments |= {name: parts[name].value(name, value) for name, value in arguments.items() if name in parts}
-        return show(verb, arguments, as_json=as_json, debug=debug)
+        return show(with_flags(verb), arguments, as_json=as_json, debug=debug)
 
     parameters = [_option_parameter(name, mark_of(one), one.default) for name, one in options.items()]
     merged = {name: mark for name, mark in settings.items() if mark.merged}

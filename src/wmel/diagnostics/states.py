@@ -106,8 +106,8 @@ def run_fresh_episodes(
     return record.arrays(environment, table)
 
 
-def _to_numbers(given: object, what: str) -> np.ndarray:
+def _to_numbers(values: object, what: str) -> np.ndarray:
     try:
-        return np.asarray(given, np.float64)
+        return np.asarray(values, np.float64)
     except (RuntimeError, TypeError, ValueError) as error:
         raise BadInput(f"{what}: {error}") from error

@@ -227,7 +227,7 @@ class _Runner:
         words = f"{len(changed)} cells were computed with other {', '.join(changed[0].differences[:3])}"
         choice = self.options.when_changed
         if choice is None:
-            raise BadInput(f"{words}: run them again with --rerun changed, or keep them with --keep")
+            raise BadInput(f"{words}: run them again with --rerun=changed, or keep them with --keep")
         self.listener.note(f"{words}: {'they are run again' if choice == 'rerun' else 'whole ones are kept'}")
         return [one.cell for one in changed if choice == "rerun" or not one.is_whole]  # rows of a cell are never mixed
 

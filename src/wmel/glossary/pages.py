@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from wmel.glossary.lookup import column_group, part_groups, setting_group
-from wmel.glossary.words import HEADINGS, Word, WordGroup, written_group, written_groups
+from wmel.glossary.words import HEADINGS, MEASURES, TABLED, Word, WordGroup, written_group, written_groups
 
 METRICS_PAGE = "metrics.md"
 INTRODUCTION = """# Glossary
@@ -22,8 +22,8 @@ OF_METRICS = """# Metrics
 
 def glossary_text() -> str:
     """The page of all words; metrics have one of their own."""
-    metrics, *prose = written_groups()[:-2]
-    groups = [*written_groups()[-2:], column_group(), *part_groups(built_in=True), setting_group(built_in=True)]
+    metrics, *prose = written_groups((*MEASURES, "episodes"))
+    groups = [*written_groups(TABLED), column_group(), *part_groups(built_in=True), setting_group(built_in=True)]
     lines = [
         f"## {metrics.title}",
         f"See [metrics]({METRICS_PAGE}).",

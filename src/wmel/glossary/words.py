@@ -9,7 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 MEASURES = ("metrics", "gaps", "verdicts", "statistics", "esnr", "errors")  # files of what wmel measures and concludes
-FILES = (*MEASURES, "episodes", "tables", "records")
+TABLED = ("tables", "records", "files")  # files whose words are rows of a table in the glossary
+FILES = (*MEASURES, "episodes", *TABLED)
 HEADINGS = {  # field of a word -> what it is called
     "definition": "Definition",
     "formula": "Formula",

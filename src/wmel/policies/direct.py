@@ -113,7 +113,7 @@ class Prior(StatelessPolicy):
 def prior(environment: Environment, model: Any = None) -> Prior:
     """The policy of a model. Raises BadInput for a model without one."""
     if model is None:
-        raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model FOLDER")
+        raise BadInput("the policy prior needs a model with a policy of its own: run and esnr take --model=FOLDER")
     interface, adapted = adapt_model(model)
     if not implements(adapted, HasPolicy):
         name = adapted.spec.name if interface == "batched" else type(adapted).__name__

@@ -162,7 +162,7 @@ def native(
 ) -> Native | LatentMPPI:
     """The policy of an object with the four methods, without settings; or MPPI of a model with a policy."""
     if model is None:
-        raise BadInput("the policy native needs a model of your own: --model package.module:object, or a tdmpc2")
+        raise BadInput("the policy native needs a model of your own: --model=package.module:object, or a tdmpc2")
     settings: dict[str, Any] = {
         "plan_horizon": plan_horizon,
         "iterations": iterations,

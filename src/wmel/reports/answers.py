@@ -205,7 +205,7 @@ class JudgedGap:
     def _blindness(self) -> str:
         """Why nothing is seen, with the rates of the oracle and of random actions."""
         oracle = f"{self.oracle.rate:.2f} of {count_words(self.oracle.episodes, 'episode')}"
-        floor = "" if self.floor is None else f" against {self.floor.rate:.2f} of {self.floor.episodes}"
+        floor = "" if self.floor is None else f" against {self.floor.rate:.2f} of {self.floor.episodes:,}"
         if self.unseen is Unseen.FAILURE:
             return f"{self.unseen} ({oracle})"
         if self.unseen is Unseen.FLOOR:
@@ -234,7 +234,7 @@ class JudgedGap:
     def _episodes(self) -> str:
         entry = self.entry
         if entry.n_episodes_oracle != entry.n_episodes_learned:
-            return f"{entry.n_episodes_oracle} and {entry.n_episodes_learned} episodes"
+            return f"{entry.n_episodes_oracle:,} and {entry.n_episodes_learned:,} episodes"
         if entry.oracle_only is not None:
             return count_words(entry.n_episodes_learned, "pair")
         return f"{count_words(entry.n_episodes_learned, 'episode')} per arm"
@@ -262,7 +262,7 @@ class JudgedGap:
         if self.entry.verdict != Label.INCONCLUSIVE:
             return []
         if self.episodes_to_decide is not None:
-            return [f"about {self.episodes_to_decide} fresh {self.unit} would decide", IF_ADDED]
+            return [f"about {self.episodes_to_decide:,} fresh {self.unit} would decide", IF_ADDED]
         if self.verdict.rule == ANYTIME:
             return ["more pairs may decide"]
         return [f"no number of {self.unit} is known to decide"]

@@ -65,7 +65,7 @@ def short(value: float | None) -> str:
 
 def count_words(count: int, noun: str, plural: str = "") -> str:
     """How many of something; `plural` where it is not the noun with an s."""
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural or f'{noun}s'}"
 
 
 def listed_words(words: Sequence[str], most: int | None = None) -> str:

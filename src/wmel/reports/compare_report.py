@@ -191,7 +191,7 @@ def _better_words(one: DeltaEntry | ComparisonRecord) -> list[str]:
 def _error_words(one: DeltaEntry) -> list[str]:
     if not one.errors_a and not one.errors_b:
         return []
-    return [f"{count_words(one.errors_a, 'episode')} of A and {one.errors_b} of B broke and count as failures"]
+    return [f"{count_words(one.errors_a, 'episode')} of A and {one.errors_b:,} of B broke and count as failures"]
 
 
 def _in_words(one: DeltaEntry) -> str:

@@ -157,8 +157,8 @@ def describe_readings(record: EsnrRecord) -> str:
     settings = record.readings[0].settings
     spread = f", {settings['actions']} actions, sigma {settings['sigma']:g}" if "sigma" in settings else ""
     steps = settings.get("plan_horizon", settings.get("horizon"))  # its name until schema 2.1
-    drawn = f"{settings['samples']} gradients each over {steps} steps{spread}"
-    return f"{record.source}; objective {part_words(record.objective)}; {drawn}"
+    sampling = f"{settings['samples']} gradients each over {steps} steps{spread}"
+    return f"{record.source}; objective {part_words(record.objective)}; {sampling}"
 
 
 def _of_model(record: EsnrRecord, model: str) -> list[str]:
@@ -247,8 +247,8 @@ def _bias_words(one: EsnrEntry) -> list[str]:
     if not is_shown or one.esnr.value is None or abs(one.bias.value) < LARGE_BIAS * abs(one.esnr.value):
         return []
     side = "above" if one.bias.value > 0 else "below"
-    given, far = one.settings["samples"], short(abs(one.bias.value))
-    return [f"ESNR of {given} samples lies {far} {side} that of infinitely many, as far as these samples show"]
+    samples, far = one.settings["samples"], short(abs(one.bias.value))
+    return [f"ESNR of {samples} samples lies {far} {side} that of infinitely many, as far as these samples show"]
 
 
 def _difference_words(model: str, other: str, method: str, estimate: EstimateEntry) -> list[str]:

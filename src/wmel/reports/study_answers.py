@@ -112,7 +112,7 @@ def _describe_episodes(gaps: Sequence[JudgedGap]) -> str:
         return ""
     few, many = min(counts), max(counts)
     unit = units.pop() if len(units) == 1 else "episodes per arm"
-    return f", about {few if few == many else f'{few} to {many}'} fresh {unit} would decide"
+    return f", about {few:,}{'' if few == many else f' to {many:,}'} fresh {unit} would decide"
 
 
 def _describe_correction(gaps: Sequence[JudgedGap]) -> str:

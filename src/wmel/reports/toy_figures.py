@@ -44,9 +44,13 @@ def ratios_figure(panel: Panel) -> go.Figure:
     """ESNR per rollout over the angle by each estimator, on a logarithmic axis."""
     figure, looks = _figure(panel, 460), _looks(panel)
     for one in panel.readings:
-        drawn = np.where(one.ratios > 0, one.ratios, np.nan)
+        positive_ratios = np.where(one.ratios > 0, one.ratios, np.nan)
         figure.add_scatter(
-            x=_numbers(panel.angles), y=_numbers(drawn), name=html.escape(one.name), mode="lines", **looks[one.name]
+            x=_numbers(panel.angles),
+            y=_numbers(positive_ratios),
+            name=html.escape(one.name),
+            mode="lines",
+            **looks[one.name],
         )
     figure.update_xaxes(title=_close("launch angle (rad)"))
     figure.update_yaxes(title="ESNR per rollout", type="log", exponentformat="power")
@@ -58,10 +62,12 @@ def all_ratios_figure(panels: Sequence[Panel]) -> go.Figure:
     figure, looks = go.Figure(layout=layout(460)), _looks(panels[0])
     for place, panel in enumerate(panels):
         for one in panel.readings:
-            drawn = np.where(one.ratios > 0, one.ratios, np.nan)
+            positive_ratios = np.where(one.ratios > 0, one.ratios, np.nan)
             line = {**looks[one.name]["line"], "dash": DASHES[place % len(DASHES)]}
             name = html.escape(f"{one.name}, {panel.speed:g} m/s")
-            figure.add_scatter(x=_numbers(panel.angles), y=_numbers(drawn), name=name, mode="lines", line=line)
+            figure.add_scatter(
+                x=_numbers(panel.angles), y=_numbers(positive_ratios), name=name, mode="lines", line=line
+            )
     figure.update_xaxes(title=_close("launch angle (rad)"))
     figure.update_yaxes(title="ESNR per rollout", type="log", exponentformat="power")
     return figure

@@ -22,10 +22,10 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> Estimate:
     return Estimate(float(np.corrcoef(first, second)[0, 1]), n=len(one), method="Spearman")
 
 
-def partial_spearman(one: Sequence[float], other: Sequence[float], given: Sequence[float]) -> Estimate:
+def partial_spearman(one: Sequence[float], other: Sequence[float], control: Sequence[float]) -> Estimate:
     """The correlation of the ranks of two lists, given the ranks of a third."""
     count = len(one)
-    pairs = [spearman(*pair).value for pair in ((one, other), (one, given), (other, given))]
+    pairs = [spearman(*pair).value for pair in ((one, other), (one, control), (other, control))]
     if count < MIN_PARTIAL:
         return Estimate.undefined(f"fewer than {MIN_PARTIAL} values", n=count)
     plain, first, second = pairs

@@ -80,7 +80,9 @@ def _find_part(name: str) -> tuple[str, Any]:
         return "perturbation", catalog.perturbation(name)
     kinds = (catalog.ENVIRONMENTS, catalog.MODELS, catalog.PLANNERS, catalog.METRICS, catalog.PERTURBATIONS)
     known = [one for kind in kinds for one in kind.parts]
-    raise UnknownPart(f"no part named '{name}' that a kit can check, nor a module;{suggest_name(name, known)}")
+    raise UnknownPart(
+        f"no part named '{name}' that a kit can check, nor a module;{suggest_name(name, known, command='wmel list')}"
+    )
 
 
 def _identify(thing: Any, name: str) -> tuple[str, Any]:

@@ -122,8 +122,8 @@ def test_the_slope_is_that_of_the_mean_across_the_jump_too(speed):
 
 def test_the_mean_is_that_of_draws():
     found, noise = landscape(6.0, SIGMA), np.random.default_rng(0).normal(size=200_000)
-    drawn = np.interp(0.6 + SIGMA * noise, found.angles, found.distances)
-    assert found.smoothed_at(np.array(0.6)) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / 200_000**0.5)
+    sampled = np.interp(0.6 + SIGMA * noise, found.angles, found.distances)
+    assert found.smoothed_at(np.array(0.6)) == pytest.approx(sampled.mean(), abs=4 * sampled.std() / 200_000**0.5)
 
 
 def test_near_the_contact_is_two_deviations_to_either_side():

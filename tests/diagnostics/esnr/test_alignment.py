@@ -76,7 +76,7 @@ def test_a_model_is_aligned_with_itself():
     assert found.cosine.value == pytest.approx(1, abs=0.01)
 
 
-REGULATOR = LinearQuadratic.drawn(0)
+REGULATOR = LinearQuadratic.sampled(0)
 
 
 @pytest.mark.parametrize("samples", [4, 16, 32, 64])

@@ -165,8 +165,8 @@ def test_one_observation_of_nan_alone_in_its_block_is_just_broken():
         return torch.where(z[:, 0] > 0, torch.nan, a[:, 0])
 
     observations = (np.arange(200) == 7).astype(float)[:, None]
-    asked = {"mean": np.zeros((1, 1)), "population": 4, "elites": 2, "samples": 4}
-    together = esnr((still, reward), observations, "cem", rows=10_000, **asked)
-    alone = esnr((still, reward), observations, "cem", rows=1, **asked)
+    options = {"mean": np.zeros((1, 1)), "population": 4, "elites": 2, "samples": 4}
+    together = esnr((still, reward), observations, "cem", rows=10_000, **options)
+    alone = esnr((still, reward), observations, "cem", rows=1, **options)
     assert together.broken_share == alone.broken_share == 1 / 200
     assert alone.esnr.value == pytest.approx(together.esnr.value, rel=1e-5)

@@ -36,7 +36,7 @@ def test_of_a_general_quadratic_the_form_decides_and_its_size_does_not(scale):
 
 @pytest.mark.parametrize("discount", [1.0, 0.7])
 def test_through_linear_dynamics_the_whole_future_counts(discount):
-    world, mean = LinearQuadratic.drawn(0), np.linspace(-0.4, 0.5, 8)
+    world, mean = LinearQuadratic.sampled(0), np.linspace(-0.4, 0.5, 8)
     found = esnr(
         world.pair(), world.start[None], "fog", mean=mean.reshape(4, 2), sigma=0.4, discount=discount, **MANY
     )  # fmt: skip

@@ -18,7 +18,7 @@ ESTIMATORS = {
 SCALED, SHIFTED = {"scale": 100.0}, {"offset": 10.0}
 
 
-def asked(estimator, *, box=1.0, scale=1.0, offset=0.0, **settings):
+def request(estimator, *, box=1.0, scale=1.0, offset=0.0, **settings):
     """Four observations of J = -scale |a/box - centre|^2 + offset in a box that wide."""
     still, reward = quadratic(CENTRE, scale=scale, offset=offset)
     return esnr(
@@ -37,7 +37,7 @@ def asked(estimator, *, box=1.0, scale=1.0, offset=0.0, **settings):
 )
 def test_what_changes_the_ratio(estimator, change, same):
     """Rounding of float32 alone is left where nothing else changes: about 1e-6 of a reward of 10, so 1e-4 of these."""
-    before, after = asked(estimator), asked(estimator, **change)
+    before, after = request(estimator), request(estimator, **change)
     if same:
         np.testing.assert_allclose(after.per_observation, before.per_observation, rtol=2e-4, atol=1e-5)
         assert after.pooled.value == pytest.approx(before.pooled.value, rel=2e-4)
@@ -46,15 +46,15 @@ def test_what_changes_the_ratio(estimator, change, same):
 
 
 def test_a_reward_all_of_one_sign_drowns_the_signal_without_a_baseline():
-    assert asked("zog", offset=10.0).esnr.value < asked("zog").esnr.value / 2
+    assert request("zog", offset=10.0).esnr.value < request("zog").esnr.value / 2
 
 
 @pytest.mark.parametrize("size", [1e-4, 1e-5])
 @pytest.mark.parametrize("estimator", ["fog", "zog", "zog-loo"])
 def test_the_papers_epsilon_swallows_small_rewards(estimator, size):
     """mean^2 / (variance + 1e-8) with both scaled by size^2; without it the ratio stays."""
-    whole = asked(estimator)
-    literal, corrected = asked(estimator, scale=size, literal=True), asked(estimator, scale=size)
+    whole = request(estimator)
+    literal, corrected = request(estimator, scale=size, literal=True), request(estimator, scale=size)
     power, noise = size**2 * whole.signal.means**2, size**2 * whole.signal.variances
     expected = (power / (noise + 1e-8)).mean()
     assert literal.esnr.value == pytest.approx(expected, rel=1e-3)
@@ -65,7 +65,7 @@ def test_the_papers_epsilon_swallows_small_rewards(estimator, size):
 @pytest.mark.parametrize("estimator", ["cem", "cem-soft"])
 @pytest.mark.parametrize("size", [1e-4, 1e-5])
 def test_elite_means_are_actions_and_feel_no_epsilon(estimator, size):
-    found = asked(estimator, scale=size, literal=True)
+    found = request(estimator, scale=size, literal=True)
     assert found.esnr.value == pytest.approx(found.raw, rel=1e-4)
 
 

@@ -71,9 +71,9 @@ def test_the_same_question_has_the_same_answer(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_progress_counts_every_observation_once(method):
-    told = []
-    of_pair(PLACES, method, rows=20, progress=told.append)
-    assert sum(told) == len(PLACES)
+    reported = []
+    of_pair(PLACES, method, rows=20, progress=reported.append)
+    assert sum(reported) == len(PLACES)
 
 
 @pytest.mark.parametrize(("method", "each"), [("fog", 1), ("zog", 1), ("cem", 8)])
@@ -106,7 +106,7 @@ def test_by_the_paper_a_linear_return_has_a_hundred_million_times_its_square():
 
 def test_by_the_paper_zog_credits_one_reward_and_takes_nothing_off():
     """The first reward is of the start alone: g_1 = r_1 eps_1, of mean 0 and variance r_1^2."""
-    world = LinearQuadratic.drawn(5, action_cost=0.0)
+    world = LinearQuadratic.sampled(5, action_cost=0.0)
     found = esnr(world.pair(), world.start[None], "zog", mean=np.zeros((4, 2)), paper=True, samples=20_000, rows=10**5)
     reward = world.step_form(0).k
     first = found.signal.variances[0, :2]

@@ -183,9 +183,9 @@ def test_the_pilots_regions_are_left_when_alignment_has_come():
 
 def test_without_any_change_there_is_hardly_ever_a_u():
     rng = np.random.default_rng(0)
-    drawn = [curve(np.exp(0.2 * rng.normal(size=12)), 0.2) for _ in range(400)]
-    assert np.mean([u_shape(one).shape is CurveShape.U for one in drawn]) < 0.02
-    assert 0.05 < np.mean([left_biased_region(one) is not None for one in drawn]) < 0.2
+    curves = [curve(np.exp(0.2 * rng.normal(size=12)), 0.2) for _ in range(400)]
+    assert np.mean([u_shape(one).shape is CurveShape.U for one in curves]) < 0.02
+    assert 0.05 < np.mean([left_biased_region(one) is not None for one in curves]) < 0.2
 
 
 @pytest.mark.parametrize("updates", [[1, 1, 2], [3, 2, 1], [1, 2]])

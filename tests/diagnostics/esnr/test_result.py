@@ -218,18 +218,18 @@ def test_the_bias_of_normal_gradients_is_none():
     assert abs(found.bias.value) < 5 * each.std() / np.sqrt(4000)
 
 
-def asked(centre, method="fog", **settings):
+def request(centre, method="fog", **settings):
     return esnr(quadratic([centre]), np.zeros((20, 1)), method, mean=np.zeros((1, 1)), **settings)
 
 
 def test_the_difference_of_a_model_with_itself_is_exactly_zero():
-    found = esnr_difference(asked(1.0), asked(1.0))
+    found = esnr_difference(request(1.0), request(1.0))
     assert (found.value, found.low, found.high) == (0, 0, 0)
 
 
 def test_a_paired_difference_is_surer_than_its_parts():
     """FoG of two quadratics a little apart, at the same noise."""
-    near, far = asked(1.0), asked(1.1)
+    near, far = request(1.0), request(1.1)
     gap = esnr_difference(far, near)
     assert gap.value == pytest.approx(far.esnr.value - near.esnr.value)
     assert gap.low > 0 and gap.high - gap.low < (far.esnr.high - far.esnr.low) / 2
@@ -243,22 +243,22 @@ def test_a_paired_difference_is_surer_than_its_parts():
 )
 def test_other_quantities_are_not_subtracted(method, settings):
     with pytest.raises(BadInput, match="cannot be compared"):
-        esnr_difference(asked(1.0), asked(1.0, method, **settings))
+        esnr_difference(request(1.0), request(1.0, method, **settings))
 
 
 def test_settings_a_method_does_not_heed_may_differ():
-    assert esnr_difference(asked(1.0, population=32), asked(1.0, credit="paper", rows=7)).value == 0
+    assert esnr_difference(request(1.0, population=32), request(1.0, credit="paper", rows=7)).value == 0
 
 
 @pytest.mark.parametrize("places", [np.zeros((21, 1)), np.arange(20.0)[:, None]])
 def test_other_observations_are_not_subtracted(places):
     other = esnr(quadratic([1.0]), places, "fog", mean=np.zeros((1, 1)))
     with pytest.raises(BadInput, match="same observations"):
-        esnr_difference(asked(1.0), other)
+        esnr_difference(request(1.0), other)
 
 
 def test_a_difference_with_what_is_undefined_says_whose_fault_it_is():
-    found = esnr_difference(asked(1.0), esnr(
+    found = esnr_difference(request(1.0), esnr(
         (still, lambda z, a: 0 * a.sum(1)), np.zeros((20, 1)), "fog", mean=np.zeros((1, 1))
     ))  # fmt: skip
     assert not found.is_defined and found.reason.startswith("pair: ")

@@ -32,7 +32,7 @@ def walked(discount: float) -> np.ndarray:
     return discount ** np.arange(2) * (places**2 + CHOICES * np.sin(places) + 0.05 * CHOICES)
 
 
-def drawn(space=None, *, method="zog", **settings) -> np.ndarray:
+def sample(space=None, *, method="zog", **settings) -> np.ndarray:
     """The actions [S,H,A] a model was given at its one observation."""
     met = []
 
@@ -81,17 +81,17 @@ def test_where_all_choices_are_elite_nothing_moves():
 
 
 def test_choices_travel_as_their_index_and_act_as_their_value():
-    indices = drawn(THREE, horizon=2, samples=3000)
+    indices = sample(THREE, horizon=2, samples=3000)
     assert np.issubdtype(indices.dtype, np.integer) and indices.shape == (3000, 2, 1)
     assert np.bincount(indices.reshape(-1)) / 6000 == pytest.approx(np.full(3, 1 / 3), abs=5 * np.sqrt(2 / 9 / 6000))
-    values = drawn(Finite(("a", "b"), np.array([[0.5, 1.0], [2.0, 3.0]])), horizon=1, samples=50)
+    values = sample(Finite(("a", "b"), np.array([[0.5, 1.0], [2.0, 3.0]])), horizon=1, samples=50)
     assert {tuple(row) for row in values[:, 0].tolist()} == {(0.5, 1.0), (2.0, 3.0)}
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_noise_is_independent_standard_normal(width):
     """Means, variances and correlations of 50,000 draws within 5 errors."""
-    actions = drawn(mean=np.zeros((3, width)), sigma=1.0, samples=50_000).reshape(50_000, -1)
+    actions = sample(mean=np.zeros((3, width)), sigma=1.0, samples=50_000).reshape(50_000, -1)
     assert_moments(actions, 0, 1)
     correlations = np.corrcoef(actions, rowvar=False) - np.eye(3 * width)
     assert abs(correlations).max() < 5 / np.sqrt(50_000)
@@ -99,23 +99,23 @@ def test_noise_is_independent_standard_normal(width):
 
 
 def test_sigma_and_mean_are_in_halves_of_the_range():
-    actions = drawn(Box([-3, 0], [5, 0.1]), mean=[[0.5, -1.0]], sigma=0.25, actions="gaussian", samples=50_000)[:, 0]
+    actions = sample(Box([-3, 0], [5, 0.1]), mean=[[0.5, -1.0]], sigma=0.25, actions="gaussian", samples=50_000)[:, 0]
     assert_moments(actions, [1 + 4 * 0.5, 0.05 - 0.05], [1.0, (0.05 * 0.25) ** 2])
 
 
 def test_without_a_mean_draws_are_around_the_middle_and_clamped():
-    actions = drawn(Box([1], [3]), horizon=2, sigma=2.0, samples=20_000)
+    actions = sample(Box([1], [3]), horizon=2, sigma=2.0, samples=20_000)
     assert actions.min() == 1 and actions.max() == 3
     assert actions.mean() == pytest.approx(2, abs=5 / np.sqrt(40_000))
 
 
 def test_more_samples_begin_with_the_same_ones():
-    few, many = (drawn(mean=np.zeros((3, 1)), samples=count) for count in (8, 16))
+    few, many = (sample(mean=np.zeros((3, 1)), samples=count) for count in (8, 16))
     np.testing.assert_array_equal(many[:8], few)
 
 
 def test_another_seed_is_other_noise():
-    one, same, other = (drawn(mean=np.zeros((2, 2)), samples=500, noise_seed=seed) for seed in (0, 0, 1))
+    one, same, other = (sample(mean=np.zeros((2, 2)), samples=500, noise_seed=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, same)
     assert abs(np.corrcoef(one.reshape(-1), other.reshape(-1))[0, 1]) < 5 / np.sqrt(2000)
 

@@ -77,10 +77,10 @@ def test_one_linear_action_has_half_as_much_signal_as_noise(slope):
 
 def test_as_the_draw_narrows_only_a_baseline_keeps_the_signal():
     """FoG grows without bound, ZoG falls to 0, and with a baseline it stays at delta_i^2 / (T + delta_i^2)."""
-    asked = {"mean": MEAN[None], "sigma": 1e-3, "samples": 100_000, "rows": 100_000}
-    first = esnr(quadratic(CENTRE), NOWHERE, "fog", **asked)
-    plain = esnr(quadratic(CENTRE), NOWHERE, "zog", baseline="none", **asked)
-    based = esnr(quadratic(CENTRE), NOWHERE, "zog", **asked)
+    options = {"mean": MEAN[None], "sigma": 1e-3, "samples": 100_000, "rows": 100_000}
+    first = esnr(quadratic(CENTRE), NOWHERE, "fog", **options)
+    plain = esnr(quadratic(CENTRE), NOWHERE, "zog", baseline="none", **options)
+    based = esnr(quadratic(CENTRE), NOWHERE, "zog", **options)
     assert first.esnr.value > 1e4 and abs(plain.esnr.value) < 1e-4
     limits = APART**2 / (FAR + APART**2)
     assert (abs(based.signal.jackknife[0] - limits) < 5 * ratio_error(based.gradients.samples[0]) + 1e-3).all()
@@ -90,7 +90,7 @@ def test_as_the_draw_narrows_only_a_baseline_keeps_the_signal():
 @pytest.mark.parametrize("credit", ["full_return", "reward_to_go", "paper"])
 @pytest.mark.parametrize("baseline", ["none", "leave_one_out"])
 def test_through_linear_dynamics_each_action_answers_for_what_it_is_credited_with(credit, baseline, discount):
-    world, mean = LinearQuadratic.drawn(1), np.linspace(-0.5, 0.4, 8)
+    world, mean = LinearQuadratic.sampled(1), np.linspace(-0.5, 0.4, 8)
     found = esnr(
         world.pair(), world.start[None], "zog", mean=mean.reshape(4, 2), sigma=0.4, credit=credit, baseline=baseline,
         discount=discount, **MANY,
@@ -102,7 +102,7 @@ def test_through_linear_dynamics_each_action_answers_for_what_it_is_credited_wit
 
 @pytest.mark.parametrize(("credit", "powers"), [("full_return", [0, 0, 0, 0]), ("reward_to_go", [0, 1, 2, 3])])
 def test_a_value_is_discounted_to_the_start_like_the_rewards_it_stands_for(credit, powers):
-    world, mean = LinearQuadratic.drawn(2), np.linspace(-0.5, 0.4, 8)
+    world, mean = LinearQuadratic.sampled(2), np.linspace(-0.5, 0.4, 8)
     found = esnr(
         with_value(world.pair(), -3.0), world.start[None], "zog", mean=mean.reshape(4, 2), sigma=0.4, credit=credit,
         baseline="value", discount=0.6, **MANY,
@@ -126,7 +126,7 @@ def test_the_value_is_of_the_state_an_action_met():
 
 @pytest.mark.parametrize("baseline", ["none", "leave_one_out"])
 def test_by_the_papers_credit_a_reward_of_the_state_gives_no_signal_at_all(baseline):
-    world = LinearQuadratic.drawn(3, action_cost=0.0)
+    world = LinearQuadratic.sampled(3, action_cost=0.0)
     found = esnr(
         world.pair(), np.repeat(world.start[None], 2000, axis=0), "zog", mean=np.zeros((4, 2)), sigma=0.4,
         credit="paper", baseline=baseline, samples=32, rows=10**6,

@@ -80,7 +80,7 @@ class LinearQuadratic:
     horizon: int = 4
 
     @classmethod
-    def drawn(cls, seed: int, *, action_cost: float = 1.0) -> "LinearQuadratic":
+    def sampled(cls, seed: int, *, action_cost: float = 1.0) -> "LinearQuadratic":
         rng, states, actions = np.random.default_rng(seed), 3, 2
         roots = rng.normal(size=(states, states)), rng.normal(size=(actions, actions))
         Q, R = (root @ root.T / len(root) for root in roots)

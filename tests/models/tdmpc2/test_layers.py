@@ -9,7 +9,7 @@ from wmel.models.tdmpc2.network import Ensemble, NormedLinear, build_stack, simn
 ACTIVATIONS = {"mish": (mish, functional.mish), "relu": (relu, functional.relu)}
 
 
-def drawn(module: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
+def randomised(module: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
     generator = torch.Generator().manual_seed(seed)
     for weight in module.requires_grad_(False).double().parameters():
         weight.copy_(torch.randn(weight.shape, generator=generator, dtype=torch.double))
@@ -41,7 +41,7 @@ def test_simnorm_does_not_mix_groups():
     ("last", "formula"), [("mish", mish), ("relu", relu), ("simnorm", simplices), ("identity", lambda made: made)]
 )
 def test_a_normed_layer_is_linear_then_normed_then_bent(last, formula):
-    layer = drawn(NormedLinear(5, 16, last))
+    layer = randomised(NormedLinear(5, 16, last))
     seen = numbers(9, 5)
     straight = seen.numpy() @ layer.weight.numpy().T + layer.bias.numpy()
     wanted = formula(layer_norm(straight, layer.ln.weight.numpy(), layer.ln.bias.numpy()))
@@ -54,7 +54,7 @@ def test_a_normed_layer_is_linear_then_normed_then_bent(last, formula):
     [(None, None, False), ("none", None, False), ("layernorm", None, True), ("simnorm", simplices, True)],
 )
 def test_a_stack_ends_as_it_is_told(activation, end, last, normed):
-    made = drawn(build_stack([5, 12, 12, 16], activation, end))
+    made = randomised(build_stack([5, 12, 12, 16], activation, end))
     weights = {name: value.numpy() for name, value in made.state_dict().items()}
     assert ("2.ln.weight" in weights) is normed
     wanted = layers(weights, numbers(4, 5).numpy(), ACTIVATIONS[activation][0], last)
@@ -65,7 +65,7 @@ def test_a_stack_ends_as_it_is_told(activation, end, last, normed):
 @pytest.mark.parametrize("shape", [(7,), (1,), (2, 3), (2, 1, 4)])
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_an_ensemble_is_its_networks_one_by_one(activation, shape, count):
-    made = drawn(Ensemble(count, [5, 12, 10, 6], activation))
+    made = randomised(Ensemble(count, [5, 12, 10, 6], activation))
     seen = numbers(*shape, 5)
     outputs = made(seen)
     assert outputs.shape == (count, *shape, 6)
@@ -82,7 +82,7 @@ def test_an_ensemble_is_its_networks_one_by_one(activation, shape, count):
 
 
 def test_nothing_drops_out_unless_it_is_asked_for():
-    made = drawn(Ensemble(3, [5, 12, 12, 6], "mish")).train()
+    made = randomised(Ensemble(3, [5, 12, 12, 6], "mish")).train()
     seen = numbers(8, 5)
     assert torch.equal(made(seen), made(seen))
     torch.manual_seed(0)
@@ -92,7 +92,7 @@ def test_nothing_drops_out_unless_it_is_asked_for():
 
 def test_only_what_the_first_layer_makes_is_dropped():
     """A last layer of zeros keeps its bias; a first one wider than anything loses about its share, the rest doubled."""
-    made = drawn(Ensemble(2, [1, 40_000, 1], "relu"))
+    made = randomised(Ensemble(2, [1, 40_000, 1], "relu"))
     first, last = made.layers
     first.weight.zero_(), first.ln.weight.fill_(1), first.ln.bias.zero_(), last.bias.zero_()
     first.bias.fill_(3.0)
@@ -105,7 +105,7 @@ def test_only_what_the_first_layer_makes_is_dropped():
 
 
 def test_networks_and_rows_drop_out_apart_from_each_other():
-    made = drawn(Ensemble(2, [5, 30, 6], "mish"))
+    made = randomised(Ensemble(2, [5, 30, 6], "mish"))
     for part in (*made.layers, made.layers[0].ln):
         part.weight[1], part.bias[1] = part.weight[0], part.bias[0]
     torch.manual_seed(0)
@@ -114,16 +114,16 @@ def test_networks_and_rows_drop_out_apart_from_each_other():
 
 
 def test_an_ensemble_keeps_gradients_of_what_it_is_given():
-    made = drawn(Ensemble(2, [3, 8, 8, 2], "mish"))
+    made = randomised(Ensemble(2, [3, 8, 8, 2], "mish"))
     assert torch.autograd.gradcheck(made, numbers(4, 3).requires_grad_())
 
 
 def test_no_rows_are_no_outputs():
-    assert drawn(Ensemble(2, [3, 8, 4], "mish"))(torch.zeros(0, 3).double()).shape == (2, 0, 4)
+    assert randomised(Ensemble(2, [3, 8, 4], "mish"))(torch.zeros(0, 3).double()).shape == (2, 0, 4)
 
 
 def test_later_layers_never_drop():
     """Where the first layer makes nothing there is nothing to drop."""
-    made = drawn(Ensemble(2, [5, 30, 30, 6], "mish"))
+    made = randomised(Ensemble(2, [5, 30, 30, 6], "mish"))
     made.layers[0].weight.zero_(), made.layers[0].bias.zero_()
     assert torch.equal(made(numbers(4, 5), 0.5), made(numbers(4, 5), 0.5))

@@ -58,9 +58,9 @@ def test_it_keeps_the_contract_of_a_world_model(way, norm):
 def test_company_in_sixteens_changes_no_bit(way, count):
     made = model(way, shape=SIZES[1])
     latents, acted = starts(made, count), rows(count, ACTION, seed=1).tanh()
-    for ask, given in ((made.step, (latents, acted)), (made.decode, (latents,)), (made.values, (latents,))):
-        apart = [ask(*some) for some in zip(*(each.split(16) for each in given), strict=True)]
-        assert torch.equal(ask(*given), torch.cat(apart)), ask
+    for ask, arguments in ((made.step, (latents, acted)), (made.decode, (latents,)), (made.values, (latents,))):
+        apart = [ask(*some) for some in zip(*(each.split(16) for each in arguments), strict=True)]
+        assert torch.equal(ask(*arguments), torch.cat(apart)), ask
 
 
 UPRIGHT = Upright((1,), DiscountedSum())
@@ -116,7 +116,7 @@ def test_any_company_changes_no_bit(way):
 def test_threads_change_no_bit(ask, size):
     """Torch shares out many rows among threads, and does the last numbers of a share by other instructions."""
     made = model(shape=SIZES[size])
-    given = rows(16 * 65, OBSERVATION if ask == "encode" else SIZES[size].latent)
+    arguments = rows(16 * 65, OBSERVATION if ask == "encode" else SIZES[size].latent)
     answers = {
         "encode": lambda some: made.encode(percept(some), None),
         "step": lambda some: made.step(some, some[:, :ACTION]),
@@ -124,9 +124,9 @@ def test_threads_change_no_bit(ask, size):
         "policy": lambda some: made.policy(some, some[:, :ACTION]),
         "values": made.values,
     }[ask]
-    alone = torch.cat([answers(some) for some in given.split(16)])
+    alone = torch.cat([answers(some) for some in arguments.split(16)])
     with limit_threads(3):
-        together = answers(given)
+        together = answers(arguments)
     assert torch.equal(together, alone)
 
 
@@ -199,8 +199,8 @@ def test_each_reward_is_of_the_latent_its_action_was_taken_in(way):
         met = trajectory[:, step] if way == "latent" else made.agent.encode(trajectory[:, step])
         alone = two_hot_mean(made.agent.reward_logits(met, acted[:, step]))
         torch.testing.assert_close(rewards[:, step], alone)
-        given = np.concatenate([met.double().numpy(), acted[:, step].double().numpy()], 1)
-        np.testing.assert_allclose(rewards[:, step], meant(layers(weights, given)), rtol=1e-3, atol=1e-3)
+        arguments = np.concatenate([met.double().numpy(), acted[:, step].double().numpy()], 1)
+        np.testing.assert_allclose(rewards[:, step], meant(layers(weights, arguments)), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -210,8 +210,8 @@ def test_values_are_the_mean_of_all_critics_at_the_policys_mean_action(way):
     latents = (starting if way == "latent" else made.agent.encode(starting)).double().numpy()
     weights = made.agent.state_dict()
     acted = np.tanh(layers(under(weights, "policy."), latents)[:, :ACTION])
-    given = np.concatenate([latents, acted], 1)
-    each = [meant(layers(under(weights, "critics.layers.", member), given)) for member in range(SMALL.critics)]
+    arguments = np.concatenate([latents, acted], 1)
+    each = [meant(layers(under(weights, "critics.layers.", member), arguments)) for member in range(SMALL.critics)]
     values = made.values(starting)
     assert values.shape == (7,) and np.std(each) > 0.1
     np.testing.assert_allclose(values, np.mean(each, 0), rtol=1e-3, atol=1e-3)

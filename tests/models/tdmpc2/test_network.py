@@ -74,13 +74,13 @@ def test_every_cell_of_activation_and_norm_is_its_formula(activation, latent_nor
     seen, acted = rows(7, OBSERVATION), rows(7, ACTION, seed=1).tanh()
     latents = layers(under(weights, "encoder."), seen.double().numpy(), bent, last)
     np.testing.assert_allclose(network.encode(seen), latents, rtol=1e-3, atol=1e-4)
-    given = np.concatenate([latents, acted.double().numpy()], -1)
+    inputs = np.concatenate([latents, acted.double().numpy()], -1)
     now = torch.as_tensor(latents, dtype=torch.float32)
-    after = layers(under(weights, "dynamics."), given, bent, last)
+    after = layers(under(weights, "dynamics."), inputs, bent, last)
     np.testing.assert_allclose(network.next(now, acted), after, rtol=1e-3, atol=1e-4)
-    rewarded = layers(under(weights, "reward."), given, bent)
+    rewarded = layers(under(weights, "reward."), inputs, bent)
     np.testing.assert_allclose(network.reward_logits(now, acted), rewarded, rtol=1e-3, atol=1e-4)
-    valued = [layers(under(weights, "critics.layers.", member), given, bent) for member in range(SMALL.critics)]
+    valued = [layers(under(weights, "critics.layers.", member), inputs, bent) for member in range(SMALL.critics)]
     np.testing.assert_allclose(network.value_logits(now, acted), valued, rtol=1e-3, atol=1e-4)
     assert ("encoder.1.ln.weight" in weights) is (latent_norm != "none")
 

@@ -49,9 +49,9 @@ def aims_by_hand(made: Learner, observations: Tensor, rewards: Tensor) -> np.nda
     weights, targets = made.network.state_dict(), made.targets.state_dict()
     after = made.network.encode(observations[1:]).detach().double().numpy()
     acted = np.tanh(layers(under(weights, "policy."), after)[..., :ACTION])
-    given = np.concatenate([after, acted], -1)
+    inputs = np.concatenate([after, acted], -1)
     values = [
-        meant(layers(under(targets, "layers.", member), given)) for member in range(len(targets["layers.0.bias"]))
+        meant(layers(under(targets, "layers.", member), inputs)) for member in range(len(targets["layers.0.bias"]))
     ]
     return rewards.double().numpy() + DISCOUNT * np.array(values)
 
@@ -110,14 +110,14 @@ def test_of_more_critics_two_are_drawn_anew():
     each = aims_by_hand(made, observations, rewards)
     pairs = {(one, two): np.minimum(each[one], each[two]) for one in range(4) for two in range(one)}
     torch.manual_seed(0)
-    drawn = []
+    samples = []
     for _ in range(120):
         aims = made.compute_targets(observations, rewards)[1].numpy()
         distances = {pair: np.abs(aims - wanted).max() for pair, wanted in pairs.items()}
-        drawn.append(min(distances, key=distances.get))
-        assert distances[drawn[-1]] < 0.1 < sorted(distances.values())[1]
-    counts = [drawn.count(pair) for pair in pairs]
-    assert len(set(drawn)) == 6 and min(counts) > 5
+        samples.append(min(distances, key=distances.get))
+        assert distances[samples[-1]] < 0.1 < sorted(distances.values())[1]
+    counts = [samples.count(pair) for pair in pairs]
+    assert len(set(samples)) == 6 and min(counts) > 5
 
 
 def test_policies_that_waver_are_followed_as_they_waver():
@@ -175,8 +175,8 @@ def test_the_policy_is_paid_by_the_critics_as_they_are_after_their_update():
     made.update(*seen)
     met = torch.stack(latents).detach().double().numpy()
     acted = np.tanh(layers(under(before.state_dict(), "policy."), met)[..., :ACTION])
-    weights, given = made.network.state_dict(), np.concatenate([met, acted], -1)
-    values = np.mean([meant(layers(under(weights, "critics.layers.", member), given)) for member in range(2)], 0)
+    weights, inputs = made.network.state_dict(), np.concatenate([met, acted], -1)
+    values = np.mean([meant(layers(under(weights, "critics.layers.", member), inputs)) for member in range(2)], 0)
     spread = np.percentile(values[0], 95) - np.percentile(values[0], 5)
     scale = 0.99 * 1 + 0.01 * max(spread, 1)
     assert spread > 1 and float(made.scale) == pytest.approx(scale, rel=1e-3)

@@ -78,12 +78,12 @@ def test_a_file_says_what_its_own_tensors_say(layout, wrapped, tasks, tmp_path):
     close = {"rtol": 1e-3, "atol": 2e-4}
     np.testing.assert_allclose(network.encode(seen), latents, **close)
     now, aware = torch.as_tensor(latents, dtype=torch.float32), np.concatenate([latents, known], 1)
-    given = np.concatenate([aware, acted.double().numpy()], 1)
+    inputs = np.concatenate([aware, acted.double().numpy()], 1)
     np.testing.assert_allclose(
-        network.next(now, acted), layers(under(file, "_dynamics."), given, last=simplices), **close
+        network.next(now, acted), layers(under(file, "_dynamics."), inputs, last=simplices), **close
     )
-    np.testing.assert_allclose(network.reward_logits(now, acted), layers(under(file, "_reward."), given), **close)
-    valued = [layers(critics_of(file, member), given) for member in range(ODD.critics)]
+    np.testing.assert_allclose(network.reward_logits(now, acted), layers(under(file, "_reward."), inputs), **close)
+    valued = [layers(critics_of(file, member), inputs) for member in range(ODD.critics)]
     np.testing.assert_allclose(network.value_logits(now, acted), valued, **close)
     mean, log_deviation = network.policy_distribution(now)
     policy = layers(under(file, "_pi."), aware)
@@ -105,10 +105,10 @@ def test_sizes_are_read_off_the_tensors(layout, shape, tasks):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_weight_comes_back(layout):
-    given = random_network(tasks=Tasks(3, 4))
-    made = official_network(published(given, layout)).state_dict()
-    assert made.keys() == given.state_dict().keys()
-    assert all(torch.equal(made[name], value) for name, value in given.state_dict().items())
+    inputs = random_network(tasks=Tasks(3, 4))
+    made = official_network(published(inputs, layout)).state_dict()
+    assert made.keys() == inputs.state_dict().keys()
+    assert all(torch.equal(made[name], value) for name, value in inputs.state_dict().items())
 
 
 def test_a_task_acts_with_its_own_numbers_alone():

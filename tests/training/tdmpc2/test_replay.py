@@ -60,11 +60,11 @@ def places(replay: Replay, batch: int, seed: int = 0) -> np.ndarray:
 )
 def test_every_finished_window_and_no_other_is_drawn(steps):
     """Of each round those that are over; of the last those whose last observation was seen."""
-    drawn = {tuple(place) for place in places(filled(steps), 3000).tolist()}
+    samples = {tuple(place) for place in places(filled(steps), 3000).tolist()}
     rounds, left = divmod(steps, LENGTH)
     valid = {(done, env, start) for done in range(rounds) for env in range(ENVS) for start in range(EACH)}
     valid |= {(rounds, env, start) for env in range(ENVS) for start in range(max(left - HORIZON + 1, 0))}
-    assert drawn == valid
+    assert samples == valid
 
 
 @pytest.mark.parametrize("steps", [LENGTH, LENGTH + 4, 3 * LENGTH])

@@ -21,23 +21,23 @@ def test_the_published_coefficients_are_the_default():
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "values",
     [{"size": 2}, {"size": 0}, {"activation": "gelu"}, {"latent_norm": "batch"}, {"updates": 0}, {"envs": -1},
      {"batch": 1.5}, {"horizon": 0}, {"seed": -1}, {"seed": 10**23}, {"learning_rate": 0.0},
      {"learning_rate": float("nan")}],
     ids=str,
 )  # fmt: skip
-def test_settings_that_cannot_be_are_refused(asked):
+def test_settings_that_cannot_be_are_refused(values):
     with pytest.raises(BadInput):
-        TDMPC2Trainer(**asked)
+        TDMPC2Trainer(**values)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "values",
     [{"decay": float("nan")}, {"decay": -1.0}, {"clip": -1.0}, {"follow": 2.0}, {"consistency": float("nan")},
      {"encoder_share": -1.0}],
     ids=str,
 )  # fmt: skip
-def test_coefficients_that_cannot_be_are_refused(asked):
+def test_coefficients_that_cannot_be_are_refused(values):
     with pytest.raises(BadInput):
-        TDMPC2Trainer(**asked)
+        TDMPC2Trainer(**values)

@@ -53,8 +53,8 @@ class EsnrDiagnostic(EsnrSettings):
     noise: Literal["shared", "own"] = setting("shared", "the same noise for every model, or its own for each")
 
     def __post_init__(self):
-        given = {name: value for name, value in asdict(self).items() if name in SETTINGS and value is not None}
-        EsnrSettings(**given)  # checks them
+        set_values = {name: value for name, value in asdict(self).items() if name in SETTINGS and value is not None}
+        EsnrSettings(**set_values)  # checks them
         for name in FIXED_BY_PAPER:
             if self.paper and getattr(self, name) != EsnrSettings.__dataclass_fields__[name].default:
                 raise BadInput(f"paper = true fixes {name}: leave it out")
@@ -140,11 +140,11 @@ class EsnrDiagnostic(EsnrSettings):
         return rate if self.discount is None else self.discount
 
     def _settings(self, name: str, seed: int, discount: float) -> "tuple[tuple[str, Any], ...]":
-        given = {key: getattr(self, key) for key in SETTINGS if getattr(self, key) is not None}
+        set_values = {key: getattr(self, key) for key in SETTINGS if getattr(self, key) is not None}
         noise = seed
         if self.noise == "own":  # shared noise correlates even estimators without signal
             noise = int.from_bytes(sha256(f"{seed} {name.replace('@', ' ')}".encode()).digest()[:4])
-        return tuple({**given, "discount": discount, "noise_seed": given["noise_seed"] or noise}.items())
+        return tuple({**set_values, "discount": discount, "noise_seed": set_values["noise_seed"] or noise}.items())
 
 
 @dataclass(frozen=True)

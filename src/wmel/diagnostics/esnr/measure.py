@@ -146,21 +146,21 @@ def prepare_esnr(
     mean: ArrayLike | None,
 ) -> EsnrSetup:
     """The setup of one measurement, from arguments as `esnr` accepts them."""
-    given = observations if isinstance(observations, Observations) else given_observations(observations)
-    problem = gradient_problem(_to_model(model), given, settings, space, objective, method)
-    return EsnrSetup(problem, action_distribution(space, settings, _parse_mean(mean), len(given)), given, method)
+    observed = observations if isinstance(observations, Observations) else given_observations(observations)
+    problem = gradient_problem(_to_model(model), observed, settings, space, objective, method)
+    return EsnrSetup(problem, action_distribution(space, settings, _parse_mean(mean), len(observed)), observed, method)
 
 
-def _to_model(given: Any) -> WorldModel:
+def _to_model(model: Any) -> WorldModel:
     """A model as it is, or a pair of functions as a model."""
-    if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
+    if isinstance(model, tuple) and len(model) == 2 and all(map(callable, model)):
         from wmel.models.callable_model import PairModel
 
-        return PairModel(*given)
-    if not implements(given, LatentModel):
-        kind = type(given).__name__
+        return PairModel(*model)
+    if not implements(model, LatentModel):
+        kind = type(model).__name__
         raise BadInput(f"a model is a world model or a pair of functions (next(z, a), reward(z, a)), got {kind}")
-    return cast(WorldModel, given)
+    return cast(WorldModel, model)
 
 
 def build_settings(settings: dict[str, Any], mean: ArrayLike | None, paper: bool) -> EsnrSettings:

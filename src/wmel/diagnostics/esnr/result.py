@@ -71,8 +71,8 @@ class Esnr:
         if self.why_undefined:
             return Estimate.undefined(self.why_undefined)
         if self.settings.samples < MIN_FOR_ESNR:
-            given = self.settings.samples
-            return Estimate.undefined(f"the bias needs {MIN_FOR_ESNR} gradients per state, these are {given}")
+            sample_count = self.settings.samples
+            return Estimate.undefined(f"the bias needs {MIN_FOR_ESNR} gradients per state, these are {sample_count}")
         gaps = self.per_observation - self.signal.extrapolated
         found = mean_over_states(gaps, self.episodes, self.settings.samples)
         return found if self.esnr.low is not None else _without_interval(found, found.reason or self.esnr.reason)

@@ -29,8 +29,8 @@ class FirstDraw:
 
     def plan(self, problem, previous):
         uniforms = problem.streams.uniforms("plan", (self.candidates, problem.horizon, problem.space.width))[0]
-        drawn = uniform_actions(problem.space, uniforms)
-        return cheapest(drawn, problem.cost(drawn))
+        samples = uniform_actions(problem.space, uniforms)
+        return cheapest(samples, problem.cost(samples))
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class LastDraw:
 
     def plan(self, problem, previous):
         uniforms = problem.streams.uniforms("plan", (self._draws, problem.horizon, problem.space.width))[0]
-        drawn = uniform_actions(problem.space, uniforms)
-        return cheapest(drawn, problem.cost(drawn))
+        samples = uniform_actions(problem.space, uniforms)
+        return cheapest(samples, problem.cost(samples))
 
 
 @dataclass(frozen=True)
