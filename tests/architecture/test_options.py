@@ -38,7 +38,8 @@ CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts 
     "wmel.catalog": {"CATALOGUE", "PRESETS", "REGISTRIES"},
     "wmel.analysis.scorecard": {"metric_data"},  # which metric a text names
     "wmel.experiments.keys": {"ENTRY_SETTINGS"},
-    "wmel.parts": {"Registry", "Setting", "import_object"},
+    "wmel.imports": {"import_object"},
+    "wmel.parts": {"Registry", "Setting"},
     "wmel.glossary.lookup": {"names"},
 }
 

@@ -138,8 +138,7 @@ def _check_cell(cell: Cell, paths: ModelPaths, checked: _CheckedCells, *, needs_
     task, arm = cell.task, cell.arm
     with _errors_with_place(cell, "environment"):
         world = build_environment(task.environment, paths)
-        spec, kind = world.spec, type(world).__name__
-        require(isinstance(spec, EnvironmentSpec), f"the spec of {kind} must be an EnvironmentSpec", spec)
+        require(isinstance(world.spec, EnvironmentSpec), "the spec of an environment must be an EnvironmentSpec", world)
     with _errors_with_place(cell, "criterion"):
         criterion = None if task.criterion is None else Criterion.parse(task.criterion)
         criterion = criterion or world.default_criterion
@@ -326,9 +325,7 @@ def _place_in_user_code(error: BaseException | None, model: Any, world: Any) -> 
             return locate_code(adapted.dynamics) or locate_code(type(adapted.dynamics))
         method = (_unusable_method(adapted, world) or "step") if way == "batched" else "rollout"
         return locate_code(getattr(type(adapted), method))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except (Exception, SystemExit):
         return locate_code(model if isinstance(model, type) else type(model))
 
 
