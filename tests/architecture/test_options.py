@@ -25,7 +25,7 @@ def declarations(package: str) -> list[tuple[str, bool]]:
 
 
 CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts and words
-    "wmel.errors": {"BadInput", "WmelError", "suggest_name"},
+    "wmel.errors": {"BadInput", "WmelError", "describe_error", "locate_error", "suggest_name"},
     "wmel": {"catalog"},
     "wmel.catalog": {"CATALOGUE", "PRESETS", "REGISTRIES"},
     "wmel.analysis.scorecard": {"metric_data"},  # which metric a text names
