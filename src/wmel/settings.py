@@ -251,7 +251,9 @@ def _hints(factory: Any) -> dict[str, Any]:
     target = factory.__init__ if isinstance(factory, type) and not dataclasses.is_dataclass(factory) else factory
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return {}
 
 

@@ -31,6 +31,8 @@ CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts 
         "suggest_name",
         "LONGEST_LINE",
         "escape_unprintable",
+        "describe_error",
+        "locate_error",
         "message_of",
         "printable",
     },

@@ -77,6 +77,12 @@ class Vandal(World):
             shutil.rmtree("out")
         return MAZE.reset(seeds)
 
+class Unsigned(type):
+    @property
+    def __signature__(cls): sys.exit(6)
+
+class Silent(metaclass=Unsigned): pass
+
 class Calm(NoEffect):
     name, window = "calm", 1
 
@@ -332,13 +338,14 @@ def test_a_part_that_ends_python_is_a_row_error_or_a_named_failure_and_never_a_s
     assert metric.returncode == 0 and says(metric.stdout, "success_rate") and says(metric.stdout, "SystemExit: 0")
     kit = wmel_command("check", "faulty:exits", cwd=faulty)
     assert kit.returncode == 1 and says(kit.stdout, "SystemExit: 0 ... faulty.py")
+    before = wmel_command("train", "faulty:Silent", "--output", "net", cwd=faulty)
+    assert before.returncode == 2 and says(before.stderr, "SystemExit: 6 ... faulty.py")
     halted = wmel_command(*RUN, "--perturbation", "faulty:NoCarry", "--perturb-prob", "1", cwd=faulty)
     assert halted.returncode == 2 and says(halted.stderr, "Halt: enough ... faulty.py")
 
 
-@pytest.mark.parametrize("options", [(), ("--executor", "processes", "--workers", "1")], ids=["serial", "a process"])
-def test_episodes_that_all_broke_are_tried_again_by_the_next_run(faulty, wmel_command, options):
-    words = (*RUN, "--model", "faulty:Passing", "--episodes", "2", "--output", "out", *options)
+def test_episodes_that_all_broke_are_tried_again_by_the_next_run(faulty, wmel_command):
+    words = (*RUN, "--model", "faulty:Passing", "--episodes", "2", "--output", "out")
     (faulty / "gone").touch()
     for _ in range(2):
         broken = wmel_command(*words, cwd=faulty)

@@ -14,7 +14,16 @@ from typer.core import TyperCommand
 from wmel.cli.completion import VARIABLE, typed_words
 from wmel.cli.examples import EXAMPLES
 from wmel.cli.unknown_options import describe_refusal, part_of
-from wmel.errors import LONGEST_LINE, BadInput, WmelError, escape_unprintable, message_of, printable
+from wmel.errors import (
+    LONGEST_LINE,
+    BadInput,
+    WmelError,
+    describe_error,
+    escape_unprintable,
+    locate_error,
+    message_of,
+    printable,
+)
 
 if TYPE_CHECKING:
     from wmel.cli.generate import OwnSettings
@@ -73,6 +82,10 @@ def main() -> None:
         code = _fail(_words_of(error, typed), error.exit_code, error, debug=debug)
     except MemoryError as error:
         code = _fail(f"not enough memory: {error}", 2, error, debug=debug)
+    except SystemExit as error:  # a part called sys.exit before its verb began, or typer has printed completions
+        if VARIABLE in os.environ:
+            raise
+        code = _fail(f"{describe_error(error)}{locate_error(error)}", 2, error, debug=debug)
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C has nothing left to stop
         code = INTERRUPTED

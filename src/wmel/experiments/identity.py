@@ -60,7 +60,9 @@ def why_unidentified(value: Any) -> str | None:
 def _hash_or_reason(value: Any) -> tuple[str | None, str]:
     try:
         first, second = _hash(value), _hash(value)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return None, describe_error(error)
     return (first, "") if first == second else (None, "two pickles of it differ")
 
@@ -77,7 +79,9 @@ def check_picklable(objects: Mapping[tuple[str, str], Any], executor: Any) -> No
 def _pickle(name: str, value: Any) -> bytes:
     try:
         return pickle.dumps(value)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise BadInput(_not_sent_message(name, describe_error(error))) from error
 
 
