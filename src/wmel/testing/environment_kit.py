@@ -129,7 +129,9 @@ def _lasting(environment: Any) -> str:
         other = environment.reset(SEEDS + ROWS)
         for begin in (after, other):
             end = environment.step(begin, values[:, 1])
-            environment.observe(end), environment.goals(end), environment.quantities(begin, values[:, 1], end)
+            environment.observe(end)
+            environment.goals(end)
+            environment.quantities(begin, values[:, 1], end)
 
     return find_changed({**results, **{f"quantities ('{name}')": named[name] for name in named}}, call_again)
 

@@ -118,11 +118,11 @@ def _pure(kit: _WorldModelKit) -> str:
 
 def _lasting(kit: _WorldModelKit) -> str:
     """Results do not change at later calls"""
-    model, actions = kit.model, kit.actions
+    model, own, actions = kit.model, kit.model, kit.actions
     latents = model.encode(kit.percept, None)
     after = model.step(latents, actions[:, 0])
     results = {"encode": latents, "step": after, "decode": model.decode(after)}
-    rolled = {"rollout": rollout(model, latents, actions)} if implements(kit.model, HasRollout) else {}
+    rolled = {"rollout": own.rollout(latents, actions)} if implements(own, HasRollout) else {}
 
     def call_again() -> None:
         for begin in (after, model.encode(kit.percept.rows(kit.rows[::-1]), None)):
