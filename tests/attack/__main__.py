@@ -73,7 +73,7 @@ def _run_worker(row: Row, scratch: Path, kind: str, seed: int, first: int, secon
                 for fault in told["faults"]:
                     row.add(fault, f"{kind}:{told['ended']}", {**told, "line": line})
                 if most == 1:
-                    print(line, json.dumps(told, indent=1), sep="\n")
+                    print(ascii(line), json.dumps(told, indent=1), sep="\n")
     code = process.wait()
     if begun is not None:
         row.inputs, next_one = row.inputs + 1, begun + 1

@@ -1,5 +1,6 @@
 """A case of the attack: a command line, the files that it finds, and what counts as a failure."""
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -89,8 +90,8 @@ def faults_of(outcome: Outcome) -> list[str]:
 
 
 def safe_text(text: str) -> str:
-    """A value that names no file outside of the scratch folder."""
-    if text in READABLE:
+    """A value that names no file outside of the scratch folder, and no device that could be replaced by a file."""
+    if text in READABLE and os.environ.get("ATTACK_CONFINED"):
         return text
     return re.sub(r"(^|[=,:@\s'\"])[/~]+", r"\1", re.sub(r"\.\.+", ".", text))
 

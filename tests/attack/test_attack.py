@@ -43,7 +43,7 @@ def test_each_kind_of_failure_is_found(outcome, word):
     assert (len(found) == 1 and word in found[0]) if word else not found
 
 
-@pytest.mark.parametrize("text", ["/etc/x", "../x", "--output=/etc/x", "a,/b", "~/x", "x=../../y"])
+@pytest.mark.parametrize("text", ["/etc/x", "../x", "--output=/etc/x", "a,/b", "~/x", "x=../../y", "/dev/null"])
 def test_no_value_leads_out_of_the_scratch_folder(text):
     safe = safe_text(text)
     assert ".." not in safe and "~" not in safe and not any(f"{sign}/" in safe for sign in "=,")

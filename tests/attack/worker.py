@@ -1,8 +1,10 @@
 """A process that runs cases of one kind in itself, one after the other, and writes how each ended."""
 
 import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import shutil
 import sys
 import time
@@ -10,11 +12,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import wmel
 from tests.attack.cases import faults_of
 from tests.attack.fixtures import make_fixtures
 from tests.attack.here import run_here
 from tests.attack.kinds import KNOWN, TO_PROCESSES
 from tests.attack.scratch import limit_resources
+
+
+def import_everything() -> None:
+    """Imports all of wmel and what it needs: an import that is interrupted would break the cases after it."""
+    for module in pkgutil.walk_packages(wmel.__path__, "wmel."):
+        with contextlib.suppress(ImportError):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 def main() -> None:
@@ -30,6 +41,8 @@ def main() -> None:
 
         fixtures, problems = (None, []) if kind in TO_PROCESSES else make_fixtures(scratch / "fixtures")
         tell(made=problems)
+        if kind not in TO_PROCESSES:
+            import_everything()
         module, end = KNOWN[kind], time.monotonic() + seconds
         for number in range(first, first + most):
             if time.monotonic() > end:
