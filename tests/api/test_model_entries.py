@@ -120,8 +120,9 @@ def test_esnr_answers_as_before_whatever_is_a_keyword():
         lambda: wmel.esnr(model, observations=observations, **how),
         lambda: wmel.esnr(model=model, observations=observations, **how),
     ):
-        with pytest.warns(DeprecationWarning):
+        with pytest.warns(DeprecationWarning) as warned:
             assert call().esnr == wanted.esnr
+        assert warned[0].filename == __file__  # a warning is shown only where it is the caller's
     assert len(repr(wanted)) < 160 and len(repr(wanted.gradients)) < 160
 
 

@@ -168,3 +168,9 @@ def test_a_message_names_parameters_in_python_and_flags_on_the_command_line(
     ]
     done = wmel_command("cpg", "--env", "maze_toy", "--model", str(maze_training.folder), *map(str, flags))
     assert done.returncode == 2 and f"--{next(iter(options)).replace('_', '-')}" in done.stderr
+
+
+def test_a_switch_that_is_turned_off_is_named_as_false():
+    with pytest.raises(BadInput) as refused:
+        wmel.esnr("maze_toy", models="oracle", oracle=False)
+    assert says(str(refused.value), 'models="oracle" ... oracle=False')

@@ -112,7 +112,7 @@ def _as_before(model: Any, observations: Any, /, *rest: Any, **settings: Any) ->
     """The function that was called `esnr` until 0.2."""
     from wmel.diagnostics.esnr.measure import esnr as esnr_of
 
-    warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=4)
+    warnings.warn("wmel.esnr(model, observations) is now wmel.esnr_of", DeprecationWarning, stacklevel=5)
     positional = [one for one in (model, observations) if one is not None]
     return esnr_of(*positional, *rest, **settings)
 

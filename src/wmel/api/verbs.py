@@ -113,8 +113,9 @@ def name_parameters(message: str, known: Mapping[str, inspect.Parameter]) -> str
         name = by_flag.get(flag, flag.removeprefix("--").removeprefix("no-").replace("-", "_"))
         if value or number:
             return f"{name}={number}" if number else f'{name}="{value}"'
-        is_switch = name in options and options[name].kind == "flag"
-        return f"{name}={not flag.startswith('--no-')}" if is_switch else f"{name}="
+        if flag.startswith("--no-"):
+            return f"{name}=False"
+        return f"{name}=True" if name in options and options[name].kind == "flag" else f"{name}="
 
     return FLAG.sub(name_parameter, message)
 
