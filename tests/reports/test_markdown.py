@@ -10,6 +10,7 @@ from tests.analysis.tables import table
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import scorecard
 from wmel.reports.document import Document, Figure, ListItem, Points, Section, Table, TableCell, TableColumn, Text
+from wmel.reports.html import render_html
 from wmel.reports.markdown import plain, render_markdown, to_markdown_horizon_sweep, to_markdown_scorecard
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -56,6 +57,31 @@ def test_no_text_of_a_document_is_markup(text):
     named = words(f"{text} {text}: {text}")
     assert texts_of(markdown, "paragraph") == [*[words(text)] * 4, named, *[words(text)] * 2]
     assert texts_of(markdown, "th") == texts_of(markdown, "td") == [words(text)] * 2
+
+
+@pytest.mark.parametrize(
+    "name", ["https://x.org", "www.x.org", "![a](http://x)", "[a](javascript:x)", "a|b`c`", "&lt;"]
+)
+def test_no_name_becomes_a_link_of_its_own(name):
+    shown = plain(name)
+    bare = re.sub(r"\\.", "", shown)  # without what is escaped
+    assert "://" not in bare and "www." not in bare and "](" not in bare
+    assert texts_of(shown, "paragraph") == [name]
+
+
+def test_what_no_terminal_and_no_file_can_hold_is_escaped():
+    hostile = Document("\udcff", "\x1b[2J", [Text("\u202e")], [Section("a", [Text("\x00")])])
+    for text in (render_markdown(hostile), render_html(hostile)):
+        assert text.replace("\n", "").isprintable() and text.encode()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["a`<b>", "a\n# b"])
+def test_a_name_does_not_leave_its_heading(name):
+    card = scorecard(name, table(success=[True] * 3, steps=[3] * 3, first_success_step=[3] * 3))
+    tokens = [token.type for token in PARSER.parse(to_markdown_scorecard(card))]
+    assert tokens.count("heading_open") == 1
+    assert texts_of(to_markdown_scorecard(card), "heading") == [words(f"Scorecard: {name}")]
 
 
 def test_ordinary_words_and_numbers_stay_as_they_are():

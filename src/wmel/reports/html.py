@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from wmel.errors import escape_unprintable
 from wmel.reports.document import (
     Block,
     Document,
@@ -109,10 +110,11 @@ def render_html(document: Document) -> str:
     answer = f'<p class="answer">{_allow_breaks(document.answer)}</p>'
     header = f"<header><h1>{_allow_breaks(document.title)}</h1>{answer}{shared}</header>"
     sections = [section for section in document.sections if not section.is_empty]
+    title = escape(escape_unprintable(document.title))
     body = "".join(_section(section, f"section-{number}") for number, section in enumerate(sections, 1))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{_policy(scripts)}'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(document.title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>'
         f"<style>{STYLE}</style></head>\n<body><main>{header}{body}</main>\n"
         f"<footer>{escape(document.stamp)}</footer>\n"
         f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>\n"
@@ -220,7 +222,8 @@ def _policy(scripts: list[str]) -> str:
 
 def _allow_breaks(text: str) -> str:
     """Escaped text; a long word may break behind its marks, and nowhere else where that suffices."""
-    return " ".join("<wbr>".join(map(escape, pieces(word))) for word in text.split(" "))
+    shown = "\n".join(map(escape_unprintable, text.split("\n")))
+    return " ".join("<wbr>".join(map(escape, pieces(word))) for word in shown.split(" "))
 
 
 def _side(column: TableColumn) -> str:

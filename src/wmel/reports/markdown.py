@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard
+from wmel.errors import escape_unprintable
 from wmel.reports.cells import bounds, horizon_note, number, scorecard_table
 from wmel.reports.document import (
     Block,
@@ -22,7 +23,7 @@ from wmel.reports.document import (
 
 SPECIAL = (
     re.compile(  # what would end a cell, or turn into markup: code, emphasis, HTML, entities, links, a heading's end
-        r"[\\`|*~]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|(?<= )#(?=#*$)"
+        r"[\\`|*~]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|(?<= )#(?=#*$)|:(?=//)|(?<=www)\."
     )
 )
 BLOCK = re.compile(r"^(\d*)([#+-](?=[# -]|$)|>|(?<=\d)[.)](?= |$))")  # a heading, a list, a rule or a quotation
@@ -38,14 +39,16 @@ def render_markdown(document: Document) -> str:
 
 def plain(text: str) -> str:
     """The text on one line, as written: nothing in it is markup."""
-    return BLOCK.sub(r"\1\\\2", SPECIAL.sub(r"\\\g<0>", " ".join(text.split())))
+    return BLOCK.sub(r"\1\\\2", SPECIAL.sub(r"\\\g<0>", escape_unprintable(" ".join(text.split()))))
 
 
 def to_markdown_scorecard(card: Scorecard) -> str:
     """Deprecated: `Result.to_markdown()` writes a whole report. One line per metric."""
     _warn_deprecated("to_markdown_scorecard")
     table = scorecard_table("", card.estimates)
-    return "\n\n".join([f"### Scorecard: `{card.policy_name}`", f"{card.episodes} episodes.", *_lines(table)]) + "\n"
+    return (
+        "\n\n".join([f"### Scorecard: {_code(card.policy_name)}", f"{card.episodes} episodes.", *_lines(table)]) + "\n"
+    )
 
 
 def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
@@ -60,8 +63,13 @@ def to_markdown_horizon_sweep(sweep: HorizonSweep) -> str:
         texts = (number(success), bounds(success), number(steps, 1), number(latency), bounds(latency), number(compute))
         rows.append(tuple(TableCell(text) for text in (str(horizon), *texts)))
     enough = f"Effective horizon H* = {number(sweep.effective_horizon, digits=0)} ({horizon_note(sweep)})."
-    blocks = [f"### Horizon sweep: `{sweep.policy_name}`", *_lines(Table("", columns, tuple(rows))), enough]
+    blocks = [f"### Horizon sweep: {_code(sweep.policy_name)}", *_lines(Table("", columns, tuple(rows))), enough]
     return "\n\n".join(blocks) + "\n"
+
+
+def _code(name: str) -> str:
+    """A name as code; one that would end the code is text."""
+    return plain(name) if "`" in name or "\n" in name else f"`{name}`"
 
 
 def _warn_deprecated(name: str) -> None:
