@@ -7,9 +7,8 @@ from typing import Any
 
 from wmel.control_suite import TASKS, summary_of
 from wmel.errors import BadInput, UnknownPart, refuse_definition, suggest_name, with_article
-from wmel.imports import import_object
 from wmel.kinds import kind_of
-from wmel.parts import Part, Registry, name_and_settings
+from wmel.parts import Part, Registry, import_object, name_and_settings
 from wmel.settings import builds_part, has_parameter
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {

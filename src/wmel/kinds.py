@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from wmel.errors import BadInput, locate_code, refuse_definition, with_article
+from wmel.errors import BadInput, describe_error, locate_code, locate_error, refuse_definition, with_article
 
 METHODS: Mapping[str, tuple[str, ...]] = {  # all of its Protocol; an objective may lack `costs` (contract.ModelReward)
     "environment": ("spec", "reset", "step", "observe", "goals", "quantities", "default_criterion"),
@@ -125,3 +126,18 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
 def _other_kind(kind: str, name: str, built: type, missing: list[str], make: Any) -> BadInput:
     place = locate_code(built, is_library_shown=True) or locate_code(make, is_library_shown=True)
     return BadInput(f"'{name}' is not {with_article(kind)}: {built.__name__} has no {', '.join(missing)}{place}")
+
+
+def check_readable(name: str, thing: Any) -> None:
+    """Raises BadInput for an object of the user whose attributes, signature or hash raise errors when they are read."""
+    try:
+        hasattr(thing, "plan")
+        with suppress(TypeError, ValueError):  # it needs no hash, and a builtin has no signature
+            inspect.signature(thing if callable(thing) else type(thing))
+            hash(thing)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise BadInput(
+            f"'{name}' is no part: it cannot be read: {describe_error(error)}{locate_error(error)}"
+        ) from error

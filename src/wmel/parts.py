@@ -2,14 +2,18 @@
 
 import dataclasses
 import functools
+import importlib
 import inspect
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
 from wmel.errors import (
     BadInput,
+    MissingExtra,
     UnknownPart,
     WmelError,
     describe_error,
@@ -18,8 +22,8 @@ from wmel.errors import (
     suggest_name,
     with_article,
 )
-from wmel.imports import check_readable, import_object
-from wmel.kinds import check_built_part, check_class
+from wmel.kinds import check_built_part, check_class, check_readable
+from wmel.machine import extra_with
 from wmel.settings import (
     Meaning,
     Setting,
@@ -41,6 +45,7 @@ __all__ = [
     "accept_old_names",
     "check_settings",
     "implements",
+    "import_object",
     "name_and_settings",
     "refuse_unknown_settings",
     "setting",
@@ -270,6 +275,44 @@ class Registry:
         name = self.name_of(part) or type(part).__name__
         known = settings_of(type(part))
         return {"name": name, **_as_json({one: getattr(part, one) for one in known if hasattr(part, one)})}
+
+
+def import_object(target: str) -> Any:
+    """Imports `package.module:object`. Raises BadInput, whatever error the module raises.
+
+    A package that is not found elsewhere is looked for in the current folder, which becomes the last of the path.
+    """
+    module, _, attribute = target.partition(":")
+    try:
+        home = _import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_with(error.name)):
+            raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
+        raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
+    try:
+        found = functools.reduce(getattr, attribute.split("."), home)
+    except AttributeError:
+        raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
+    if found is None:
+        raise BadInput(f"'{target}' is None, which is no part")
+    if module.partition(".")[0] != "wmel":
+        check_readable(target, found)
+    return found
+
+
+def _import_module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        folder = str(Path.cwd())
+        if error.name != name.partition(".")[0] or folder in sys.path:
+            raise
+    sys.path.append(folder)
+    return importlib.import_module(name)
 
 
 def name_and_settings(part: Any, kind: str) -> tuple[str, dict[str, Any]]:

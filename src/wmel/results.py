@@ -10,8 +10,8 @@ from typing import Any
 
 from wmel.errors import BadInput, requires_package
 from wmel.files import check_writable, write_atomically
-from wmel.imports import import_object
 from wmel.machine import wmel_version
+from wmel.parts import import_object
 from wmel.reports.cells import stamp_words
 from wmel.reports.document import Document, Figure, Section, Table, TableCell, TableColumn, draw_figure
 from wmel.reports.terminal import render_terminal

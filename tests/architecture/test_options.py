@@ -40,8 +40,7 @@ CLI_MAY_IMPORT = {  # beside wmel.api, and itself: errors, and what names parts 
     "wmel.catalog": {"CATALOGUE", "PRESETS", "REGISTRIES"},
     "wmel.analysis.scorecard": {"metric_data"},  # which metric a text names
     "wmel.experiments.keys": {"ENTRY_SETTINGS"},
-    "wmel.imports": {"import_object"},
-    "wmel.parts": {"Registry", "Setting"},
+    "wmel.parts": {"Registry", "Setting", "import_object"},
     "wmel.glossary.lookup": {"names"},
 }
 

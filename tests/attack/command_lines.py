@@ -10,7 +10,7 @@ from tests.attack.values import TEXTS, mangled_text
 from wmel.api.options import Option
 from wmel.api.verbs import mark_of
 from wmel.cli.main import VERBS
-from wmel.imports import import_object
+from wmel.parts import import_object
 
 NAME = "command lines"
 PROMISE = "a wrong word is one line and exit 2; nothing else happens"

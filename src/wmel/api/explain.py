@@ -14,9 +14,8 @@ from wmel.experiments.keys import ENTRY_SETTINGS
 from wmel.glossary.lookup import all_groups, find, key_of
 from wmel.glossary.words import Word as Meaning
 from wmel.glossary.words import list_lines, meaning_lines, word_parts
-from wmel.imports import import_object
 from wmel.kinds import kind_of, takes_environment
-from wmel.parts import Part, Registry
+from wmel.parts import Part, Registry, import_object
 from wmel.reports.terminal import lines_of, table, terminal_width
 from wmel.results import Result
 

@@ -11,10 +11,9 @@ from wmel.api.verbs import given_twice
 from wmel.contract.cell import ORACLE
 from wmel.errors import BadInput
 from wmel.experiments.build import named_environment
-from wmel.imports import import_object
 from wmel.kinds import missing_methods, refuse_definition
 from wmel.models.oracle import Oracle
-from wmel.parts import name_and_settings, settings_of
+from wmel.parts import import_object, name_and_settings, settings_of
 from wmel.results import Result
 from wmel.settings import to_json_value
 

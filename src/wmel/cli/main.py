@@ -113,7 +113,7 @@ def app_for(typed: list[str]) -> typer.Typer:
 
 def _command(target: str, typed: list[str]) -> Callable[..., Any]:
     from wmel.cli.generate import command_of
-    from wmel.imports import import_object
+    from wmel.parts import import_object
 
     verb = import_object(target)
     return command_of(verb, show_result, _own_settings(verb, typed))
@@ -164,7 +164,7 @@ def _version_option(
 
 def _words_of(error: Any, typed: list[str]) -> str:
     """What was typed wrong."""
-    from wmel.imports import import_object
+    from wmel.parts import import_object
 
     called = next(iter(typed), "")
     is_verb = called in VERBS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wmel.errors import requires_package
-from wmel.imports import import_object
+from wmel.parts import import_object
 
 BREAKS = re.compile(r"(?<=\w[_/=\[])(?=\w)|(?<=\w[-.,])(?=[^\W\d_])")  # where a line may end within a name
 LONG_WORD = 12  # characters; shorter words stay whole

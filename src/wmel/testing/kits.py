@@ -6,11 +6,10 @@ from typing import Any
 from wmel import catalog
 from wmel.analysis.scorecard import metric
 from wmel.errors import BadInput, UnknownPart, describe_error, locate_code, locate_error, suggest_name
-from wmel.imports import check_readable, import_object
-from wmel.kinds import count_required_parameters, kind_of, takes_environment
+from wmel.kinds import check_readable, count_required_parameters, kind_of, takes_environment
 from wmel.models.callable_model import INTERFACES, adapt_model
 from wmel.models.oracle import Oracle
-from wmel.parts import settings_of
+from wmel.parts import import_object, settings_of
 from wmel.settings import builds_part
 from wmel.testing.environment_kit import check_environment
 from wmel.testing.findings import Finding
