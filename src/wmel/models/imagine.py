@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -170,7 +171,7 @@ def imagine(
     return ImaginedRollout(trajectory[:length], costs[:length])
 
 
-def _require_real(array: Array, what: str, model: WorldModel) -> Array:
+def _require_real(array: Array, what: str, model: Any) -> Array:
     """The array. Raises BadModel unless it holds real numbers."""
     if not is_real(array):
         raise BadModel(f"{what} of {model.spec.name} must be arrays of real numbers, got {describe_array(array)}")
