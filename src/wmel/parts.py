@@ -305,10 +305,10 @@ def import_object(target: str) -> Any:
 
 
 def _import_module(name: str) -> Any:
+    folder = str(Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        folder = str(Path.cwd())
         if error.name != name.partition(".")[0] or folder in sys.path:
             raise
     sys.path.append(folder)

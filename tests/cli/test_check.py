@@ -7,7 +7,7 @@ from tests.conftest import says
 def test_a_conforming_part_is_said_to_conform(wmel_command):
     done = wmel_command("check", "cem")
     assert done.returncode == 0
-    assert says(done.stdout.splitlines()[0], "cem may be used ... planner ... all 8 promises")
+    assert says(done.stdout.splitlines()[0], "cem may be used ... planner ... all 9 promises")
 
 
 def test_a_broken_part_fails_with_sentences(wmel_command):
