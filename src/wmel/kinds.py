@@ -130,6 +130,8 @@ def _other_kind(kind: str, name: str, built: type, missing: list[str], make: Any
 
 def check_readable(name: str, thing: Any) -> None:
     """Raises BadInput for an object of the user whose attributes, signature or hash raise errors when they are read."""
+    if thing is None:
+        raise BadInput(f"'{name}' is None, which is no part")
     try:
         hasattr(thing, "plan")
         with suppress(TypeError, ValueError):  # it needs no hash, and a builtin has no signature

@@ -297,8 +297,6 @@ def import_object(target: str) -> Any:
         raise BadInput(f"cannot import '{target}': module '{module}' has no '{attribute}'") from None
     except (Exception, SystemExit) as error:
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
-    if found is None:
-        raise BadInput(f"'{target}' is None, which is no part")
     if module.partition(".")[0] != "wmel":
         check_readable(target, found)
     return found
