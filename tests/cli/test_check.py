@@ -14,7 +14,7 @@ def test_a_broken_part_fails_with_sentences(wmel_command):
     done = wmel_command("check", "tests.testing.broken_parts:OptimisticPlanner")
     assert done.returncode == 1
     answer, _, first, *_ = done.stdout.splitlines()
-    assert says(answer, "OptimisticPlanner may not be used ... breaks 3 of 8")
+    assert says(answer, "OptimisticPlanner may not be used ... breaks 3 of 9")
     assert says(first, "FAIL A candidate ... NaN")
 
 
