@@ -129,7 +129,7 @@ def test_esnr_answers_as_before_whatever_is_a_keyword():
 def test_a_model_given_by_the_wrong_keyword_is_refused():
     with pytest.raises(BadInput, match="did you mean 'models'"):
         wmel.esnr("maze_toy", model="folder")
-    with pytest.raises(BadInput, match="--env"):
+    with pytest.raises(BadInput, match="environment="):
         wmel.esnr()
 
 

@@ -34,7 +34,7 @@ def attack(scratch: Path, kind: str, seed: int, seconds: float, first: int = 0, 
 def _run_worker(row: Row, scratch: Path, kind: str, seed: int, first: int, seconds: int, most: int) -> int:
     """Runs cases until the worker ends; the number of the next case."""
     reader, writer = os.pipe()
-    words = [str(scratch), kind, str(seed), str(first), str(seconds), str(most)]
+    words = [str(scratch), kind, str(seed), str(first), str(seconds), str(most), str(writer)]
     log = (scratch.parent / "worker.log").open("ab")
     process = subprocess.Popen(
         confined([sys.executable, "-m", "tests.attack.worker", *words], scratch),
@@ -43,8 +43,7 @@ def _run_worker(row: Row, scratch: Path, kind: str, seed: int, first: int, secon
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
-        preexec_fn=lambda: os.dup2(writer, 3),
-        close_fds=False,
+        pass_fds=[writer],
         start_new_session=True,
     )
     os.close(writer)

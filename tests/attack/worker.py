@@ -29,11 +29,11 @@ def import_everything() -> None:
 
 
 def main() -> None:
-    """`worker SCRATCH KIND SEED FIRST SECONDS MOST`: a JSON line on descriptor 3 before and after each case."""
-    scratch, kind, seed, first, seconds, most = Path(sys.argv[1]), *sys.argv[2:4], *map(int, sys.argv[4:7])
+    """`worker SCRATCH KIND SEED FIRST SECONDS MOST FILE`: a JSON line before and after each case, to an open file."""
+    scratch, kind, seed, first, seconds, most, file = Path(sys.argv[1]), *sys.argv[2:4], *map(int, sys.argv[4:8])
     os.chdir(scratch)
     limit_resources()
-    with os.fdopen(3, "w") as report:
+    with os.fdopen(file, "w") as report:
 
         def tell(**what: Any) -> None:
             report.write(json.dumps(what) + "\n")

@@ -81,7 +81,7 @@ def test_nothing_is_n_a_that_nobody_requested(wmel_command):
         (["--no-such-option"], "No such option"),
         (["--perturb-prob", "1.5"], "got 1.5"),
         (["--perturb-prob", "nan"], "got nan"),
-        (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "drop-next-2 ... perturb_prob"),
+        (["--perturbation", "drop-next-2", "--perturb-prob", "0"], "drop-next-2 ... --perturb-prob"),
         (["--perturb-prob", "1", "--perturbation", "composite:"], "composite"),
         (["--perturb-prob", "1", "--perturbation", "action-delay-2"], "action-delay-2 requires an idle action"),
         (["--perturb-prob", "1", "--perturbation", "drop-nex-2"], "did you mean 'drop-next'?"),
@@ -266,4 +266,4 @@ def test_the_task_that_draws_equals_dm_control_where_it_can_draw(tmp_path):
 def test_every_task_of_the_suite_can_be_checked_by_name(wmel_command):
     done = wmel_command("check", "dmc:reacher-easy")
     assert done.returncode == 0, done.stderr
-    assert "dmc:reacher-easy as environment" in done.stdout
+    assert "dmc:reacher-easy may be used as an environment" in done.stdout

@@ -1,5 +1,6 @@
 """wmel.compare: what a change did to success, task by task, on the episodes both sides ran."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -56,8 +57,8 @@ def compare(
             raise BadInput(f"`wmel compare` takes paths or results, got {one!r}")
     if fail_if_worse is not None and not 0 < fail_if_worse <= 1:
         raise BadInput(f"--fail-if-worse takes a drop of success in (0, 1], got {fail_if_worse:g}")
-    paths = [Path(one).resolve() for one in (run_a, run_b) if not isinstance(one, Result)]
-    if output is not None and Path(output).resolve() in paths:
+    paths = [os.path.realpath(one) for one in (run_a, run_b) if not isinstance(one, Result)]
+    if output is not None and os.path.realpath(output) in paths:
         raise BadInput(f"--output would overwrite what is compared: {output}")
     if output is not None:
         refuse_other_kind(Path(output), "comparison")

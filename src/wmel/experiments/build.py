@@ -1,6 +1,7 @@
 """Parts and models built from their data, once per process, and describe_error as records hold them."""
 
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -275,7 +276,7 @@ class _ModelCache:
     def get(self, folder: Path, world: Any, device: str, rollout: str | None) -> Any:
         """The model of a folder, restored again only if its files changed or it was evicted."""
         files = folder / WEIGHTS, folder / CARD
-        key = (folder.resolve(), *map(stamp_of, files), id(world), device, rollout)
+        key = (os.path.realpath(folder), *map(stamp_of, files), id(world), device, rollout)
         if key not in self.models:
             from wmel.training.checkpoints import restore  # torch is needed only here
 

@@ -121,7 +121,7 @@ class FolderStore:
 
     def _relative(self, path: Path) -> str:
         """A path from the folder of the store, so that both can be moved together."""
-        return Path(os.path.relpath(path.resolve(), self.folder.resolve())).as_posix()
+        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(self.folder))).as_posix()
 
     def copy_rows(self, store: Store) -> None:
         """Copies the rows, readings and checkpoints of another store into this one."""
