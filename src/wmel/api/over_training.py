@@ -125,7 +125,7 @@ KEYS = ("run", "updates")
 
 def runs_of(folders: Sequence[Path]) -> dict[str, dict[int, Path]]:
     """The checkpoints of every run by name and updates; a run is called as its folder."""
-    found = {os.path.basename(os.path.realpath(folder)): checkpoints_of(folder) for folder in folders}
+    found = {Path(os.path.realpath(folder)).name: checkpoints_of(folder) for folder in folders}
     if len(found) < len(folders):
         raise BadInput(f"each run needs a name of its own, got {', '.join(map(str, folders))}")
     return found
