@@ -292,3 +292,14 @@ def test_the_advice_depends_on_the_pairs_that_differ_alone():
     pairs = [PairedCounts(both, 4, 2, 14 - both) for both in range(1, 14)]
     results = [CPGResult(int(one.both) + 4, 20, int(one.both) + 2, 20, one) for one in pairs]
     assert len({cpg_verdict(result).n_that_decides for result in results}) == 1
+
+
+@pytest.mark.parametrize("pairs", [6, 12, 50])
+def test_the_fewest_pairs_that_can_show_a_gap_are_named(pairs):
+    """All of them on one side: of four, the mid-p is 1 in 32, above .025; of five, 1 in 64."""
+    learned = [False] * pairs
+    for alone in (4, 5):
+        oracle = [place < alone for place in range(pairs)]
+        verdict = cpg_verdict(counterfactual_planning_gap(table(success=oracle), table(success=learned)))
+        assert ("at least 5 pairs" in verdict.reason and "here 4" in verdict.reason) == (alone == 4)
+        assert (verdict.label is Label.MODEL_BOTTLENECK) == (alone == 5)

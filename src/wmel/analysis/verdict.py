@@ -1,5 +1,6 @@
 """Verdicts on a gap, by the strict rule, the rule of the CPG paper or the anytime rule; and the pairs they require."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -103,6 +104,7 @@ def add_required_episodes(verdict: Verdict, designs: list[Design], otherwise: st
     return replace(verdict, reason=f"{verdict.reason}; {advice}", n_that_decides=n)
 
 
+FEWEST_ALONE = math.ceil(-math.log2(GAP_LEVEL)) - 1  # pairs on one side whose mid-p, .5 ** (pairs + 1), shows a gap
 NO_GAP = Bounds(np.array(-1.0), np.array(1.0))  # in place of an interval that excludes nothing
 STRICT_LABELS = (
     Label.MODEL_BOTTLENECK,
@@ -132,7 +134,7 @@ def strict_verdict(result: CPGResult, correction: Correction | None = None) -> V
         Label.PLANNER_BOTTLENECK: f"both rates are surely at most {RHO:g}",
         Label.AS_GOOD: f"{equal}; the oracle is shown {solved}",
         Label.EQUIVALENT: f"{equal}; the oracle is not shown {solved}",
-        Label.INCONCLUSIVE: _reason_without_gap(gap, correction),
+        Label.INCONCLUSIVE: _reason_without_gap(result, gap, correction),
     }
     interval = equivalence_interval if label in (Label.AS_GOOD, Label.EQUIVALENT) else gap
     verdict = Verdict(label, "strict", {"delta": DELTA, "rho": RHO, "alpha": ALPHA}, interval, reasons[label])
@@ -142,12 +144,14 @@ def strict_verdict(result: CPGResult, correction: Correction | None = None) -> V
     return add_required_episodes(verdict, _designs_as_seen(result, comparisons), "widen delta, or accept it")
 
 
-def _reason_without_gap(gap: Estimate, correction: Correction | None) -> str:
+def _reason_without_gap(result: CPGResult, gap: Estimate, correction: Correction | None) -> str:
     """Why the interval claims neither a gap nor equivalence."""
     assert gap.low is not None and gap.high is not None
     interval = f"the 95% interval {format_interval(gap)}"
     if correction is None or gap.low <= 0 <= gap.high:
-        return f"{interval} holds 0, too wide for equivalence"
+        alone = 0 if result.pairs is None else sum(result.outcome)
+        too_few = f"; a gap needs at least {FEWEST_ALONE} pairs that one arm alone solves, here {alone}"
+        return f"{interval} holds 0, too wide for equivalence{too_few if 0 < alone < FEWEST_ALONE else ''}"
     return f"{interval} lies {'above' if gap.low > 0 else 'below'} 0, but the gap {correction.words}"
 
 
