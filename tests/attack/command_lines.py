@@ -135,8 +135,8 @@ def _mangled_line(rng: Random) -> list[str]:
             place = rng.choice(values)
             words[place] = mangled_text(words[place], rng)
         elif how < 19:
-            words.insert(rng.randint(1, len(words)), value)
-        else:
+            words.insert(rng.randint(0, len(words)), value)
+        elif words:
             del words[rng.randrange(len(words))]
     if rng.random() < 0.02:
         words[:1] = [mangled_text(verb, rng)]
