@@ -405,6 +405,7 @@ def test_a_run_that_ends_within_a_stored_block_has_no_coverage(tmp_path):
 
 DAMAGES = [  # what random mutations of the files found: file, place and value
     ("esnr_toy/toy.json", ("panels", 0, "estimators", 0, "heights", 0), []),
+    ("esnr_toy/toy.json", ("panels", 0, "estimators", 0, "ratios"), [1.0]),
     ("esnr/esnr.json", ("readings", 0, "settings", "samples"), "many"),
     ("report/results.json", ("comparisons", 0, "setting", "planner", "name"), 3),
     ("report/results.json", ("comparisons", 0, "scorecards", "mine", "estimates"), {}),

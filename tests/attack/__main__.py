@@ -17,7 +17,7 @@ from tests.attack.kinds import KINDS, KNOWN
 from tests.attack.page import Row, write_page
 from tests.attack.scratch import confined, environment
 
-LONGER = {"kills": 8}  # kinds that take this many times the seconds of the others
+LONGER = {"kills": 12}  # kinds that take this many times the seconds of the others
 SILENCE = 400  # seconds without a word after which a worker hangs
 
 

@@ -31,7 +31,7 @@ Nothing is lost and nothing is faked. What you may rely on:
 
 `make attack` tries to break these promises. It generates inputs from a seed, runs them in a scratch folder, and fails
 if it finds a traceback, another exit code, a changed or lost row, a long message or raw control character, an exit 0
-with work missing, or a process that is left over. `ATTACK_SECONDS` is the time of each kind (kills have eight times as
+with work missing, or a process that is left over. `ATTACK_SECONDS` is the time of each kind (kills have twelve times as
 long), `ATTACK_SEED` repeats a run, and `ATTACK_CASE` one of its cases. A smaller part runs with the slow tests.
 """
 

@@ -26,6 +26,8 @@ def import_everything() -> None:
         with contextlib.suppress(ImportError):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch._dynamo")  # which torch imports at the first step of an optimiser
 
 
 def main() -> None:

@@ -304,6 +304,7 @@ def test_a_damaged_model_is_trained_again_where_it_is_needed(tmp_path, damage):
 HOSTILE = [
     ("first", "Infinity"), ("first", "-1"), ("count", "20"), ("count", "0"), ("run", "[]"), ("provenance", "null"),
     ("sha256", '"x"'), ("cell", "{}"), ("seconds", '"long"'), ("run", '{"seeds": []}'), ("extra", "1"),
+    ("objective", "[[]]"),
 ]  # fmt: skip
 
 
@@ -314,7 +315,9 @@ def test_a_block_that_lies_is_damage_and_is_run_again(maze, tmp_path, wmel_comma
     shutil.copytree(folder, store)
     victim = next(store.rglob("000005-5.json"))
     lines = json.loads(victim.read_text())
-    victim.write_text(json.dumps({**lines, field: "HERE"}).replace('"HERE"', value))
+    holder = lines["run"]["policy_settings"] if field == "objective" else lines
+    holder[field] = "HERE"
+    victim.write_text(json.dumps(lines).replace('"HERE"', value))
     shown = wmel_command("report", str(store), "--quiet")
     assert shown.returncode == 0 and len(shown.stderr.splitlines()) == 1, shown.stderr
     assert run(path, store).episodes == 5 and outcomes(store) == outcomes(folder)

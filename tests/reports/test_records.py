@@ -179,7 +179,18 @@ def test_an_effective_horizon_that_was_improved_by_hand_is_refused(sweep, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100_000, b'{"schema_version": NaN}', b'{"a": 1e999}']
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"schema_version": NaN}',
+        b'{"schema_version": [' + b"1, " * 5_000 + b"1]}",
+        b'{"a": 1e999}',
+    ],
 )
 def test_hostile_files_are_refused_in_one_sentence(tmp_path, text):
     (tmp_path / "hostile.json").write_bytes(text)

@@ -123,8 +123,11 @@ def _recorded_points(result: Result) -> tuple[list[SweepPoint], list[str]]:
 
 def _load_record(path: Path) -> Result:
     """The result of a record, with the rows of the store it lies in."""
-    record = read_record(path)
-    result, store = recorded_result(record, path.parent), FolderStore(path.parent)
+    record, store = read_record(path), FolderStore(path.parent)
+    try:
+        result = recorded_result(record, path.parent)
+    except BadRecord as error:
+        raise BadRecord(f"{path} is damaged: {error}") from error
     if not store.exists:
         return result
     loaded = load_study(store, rewards=True)

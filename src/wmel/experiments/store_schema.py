@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from wmel import catalog
 from wmel.contract.cell import FLOOR, Arm, Cell, Diagnostic, Task, training_of
@@ -24,11 +24,27 @@ class Stored(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class StoredSettings(BaseModel):
+    """The settings of a policy that a record names; a policy may have others."""
+
+    model: str | None = None
+    weights: str | None = None
+    planner: str | dict[str, Any] | None = None  # text in format 1
+    objective: str | dict[str, Any] | None = None
+    evaluations: int | None = None
+    execute: int | None = None
+
+
+def _check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    StoredSettings.model_validate(settings)
+    return settings
+
+
 class StoredRun(Stored):
     environment_name: str
     policy_name: str
     policy_reads: Literal["observation", "state"]
-    policy_settings: dict[str, Any]
+    policy_settings: Annotated[dict[str, Any], AfterValidator(_check_settings)]
     seeds: tuple[Count, ...]
     horizon: Annotated[int, Field(gt=0)]
     perturb_prob: float

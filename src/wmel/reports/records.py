@@ -12,7 +12,7 @@ from wmel.analysis.horizon import HorizonSweep
 from wmel.analysis.scorecard import Scorecard, evaluate_metric, stored_scorecard
 from wmel.catalog import METRICS
 from wmel.contract.criterion import Stop
-from wmel.errors import BadInput, BadRecord
+from wmel.errors import BadInput, BadRecord, shorten
 from wmel.files import read_file, write_atomically
 from wmel.reports.analysis_record_types import (
     CheckRecord,
@@ -231,7 +231,7 @@ def _parse_record(text: bytes, path: Path) -> AnyRecord:
         raise BadRecord(f"{path} is not JSON: {error}") from error
     found = content.get("schema_version") if isinstance(content, dict) else None
     if found not in READABLE:
-        raise BadRecord(f"{path} has schema version {found!r}, and this wmel reads {' and '.join(READABLE)}")
+        raise BadRecord(f"{path} has schema version {shorten(found)}, and this wmel reads {' and '.join(READABLE)}")
     try:
         record = RECORD.validate_json(text, strict=True)
     except ValidationError as error:

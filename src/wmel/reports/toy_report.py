@@ -7,6 +7,7 @@ import numpy as np
 
 from wmel.diagnostics.ceiling_bounce.panel import ANGLES, REACHED, SIGMA, Panel, PanelReading
 from wmel.diagnostics.ceiling_bounce.problem import landscape
+from wmel.errors import BadRecord, shorten
 from wmel.reports.analysis_record_types import EstimatorEntry, PanelEntry, ToyRecord
 from wmel.reports.cells import bounds, count_words, listed_words, stamp_words, undefined
 from wmel.reports.document import (
@@ -51,6 +52,8 @@ def _entry(read: PanelReading) -> EstimatorEntry:
 
 def _reading(entry: EstimatorEntry) -> PanelReading:
     ratios = np.array([np.nan if one is None else one for one in entry.ratios])
+    if len(ratios) != len(ANGLES):
+        raise BadRecord(f"{shorten(entry.name)} has {len(ratios)} ratios, and there are {len(ANGLES)} angles")
     return PanelReading(entry.name, ratios, entry.literal, estimate_from(entry.right_sign), np.array(entry.heights))
 
 
