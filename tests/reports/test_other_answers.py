@@ -149,8 +149,9 @@ def test_the_prediction_error_of_one_model_is_compared_with_predicting_no_change
     assert study_answer(record.model_copy(update={"readings": two})) == (
         "The prediction error (rmse) after 15 steps of 2 models ranges from 0.697 (mlp) to 9 (td1)."
     )
-    without = [one.model_copy(update={"values": {}}) for one in rows]  # of a record that was edited
-    assert "prediction" in study_answer(record.model_copy(update={"readings": without}))
+    for edit in ({"values": {}}, {"words": {"steps_ahead": "many"}}):  # of a record
+        edited = [one.model_copy(update=edit) for one in rows]
+        assert "prediction" in study_answer(record.model_copy(update={"readings": edited}))
 
 
 def value(number: float):

@@ -161,7 +161,8 @@ def _entries(record: StudyRecord, diagnostic: str) -> list[ReadingEntry]:
 
 
 def _answer(diagnostic: str, entries: list[ReadingEntry]) -> str:
-    if diagnostic != PREDICTION_ERROR or any(STEPS not in one.words or "rmse" not in one.values for one in entries):
+    counted = [one for one in entries if one.words.get(STEPS, "").isdecimal() and "rmse" in one.values]
+    if diagnostic != PREDICTION_ERROR or len(counted) < len(entries):
         return _range_words(f"The diagnostic {_intervals(diagnostic, entries).title}", diagnostic, entries)
     steps = sorted({int(one.words[STEPS]) for one in entries})
     first, last = ([one for one in entries if int(one.words[STEPS]) == at] for at in (steps[0], steps[-1]))
