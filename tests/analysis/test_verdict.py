@@ -152,7 +152,7 @@ def test_an_interval_beyond_one_is_printed_clipped_and_kept_exact():
 counts = st.integers(1, 80).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@examples(150)
+@examples(60)
 @given(oracle=counts, learned=counts, rule=st.sampled_from(["strict", "paper"]))
 def test_every_pair_of_counts_gets_exactly_one_verdict_and_swapping_mirrors_it(oracle, learned, rule):
     one, other = verdict(oracle, learned, rule).label, verdict(learned, oracle, rule).label

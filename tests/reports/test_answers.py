@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import says
+from tests.conftest import examples, says
 from tests.reports.counted import cpg_of, entry_of, independent, many_entries, paired, results, study_of
 from tests.reports.sentences import GapSentence, parse_clauses, parse_gap, split_paper, whole_number
 from wmel.analysis.verdict import IF_ADDED, RHO, Label
@@ -142,7 +142,7 @@ def test_the_sentence_of_any_gap_follows_from_its_numbers(result, floor):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=600)
+@examples(200)
 @given(results(), FLOORS)
 def test_the_sentence_of_many_gaps_follows_from_their_numbers(result, floor):
     check_one(entry_of(result), floor)
