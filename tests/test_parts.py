@@ -17,6 +17,7 @@ from wmel.parts import (
     Registry,
     accept_old_names,
     check_settings,
+    import_object,
     refuse_unknown_settings,
     setting,
     settings_of,
@@ -442,3 +443,11 @@ def test_an_unknown_environment_is_refused_with_the_nearest_names_and_the_comman
     assert f"'{name}'" in words and "wmel list environments" in words
     named = [one for one in catalog.ENVIRONMENTS.parts if re.search(rf"(?<![\w:-]){re.escape(one)}(?![\w-])", words)]
     assert (len(named) == 0) if name == "zzz" else 1 <= len(named) <= 5
+
+
+def test_ctrl_c_during_an_import_is_no_faulty_part(tmp_path, monkeypatch):
+    """Python makes a RuntimeError of it where a class is being made (`__set_name__`)."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "interrupted.py").write_text("raise RuntimeError('__set_name__') from KeyboardInterrupt()\n")
+    with pytest.raises(KeyboardInterrupt):
+        import_object("interrupted:part")

@@ -172,6 +172,14 @@ def message_of(error: BaseException) -> str:
         return f"its message cannot be read ({type(broken).__name__})"
 
 
+def raise_interrupt(error: BaseException | None) -> None:
+    """Raises KeyboardInterrupt if an error is one or was caused by one: Python wraps a Ctrl-C during some imports."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        error = error.__cause__ or error.__context__
+
+
 def printable(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """A text on one line of at most `longest` characters that a terminal, a file and JSON can hold."""
     line = escape_unprintable(" ".join(text[: 10 * longest].split())[: longest + 1])

@@ -19,6 +19,7 @@ from wmel.errors import (
     describe_error,
     locate_code,
     locate_error,
+    raise_interrupt,
     suggest_name,
     with_article,
 )
@@ -285,9 +286,8 @@ def import_object(target: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         home = _import_module(module)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        raise_interrupt(error)
         if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_with(error.name)):
             raise MissingExtra(f"'{target}' needs {error.name}: pip install 'wmel[{extra}]'") from error
         raise BadInput(f"cannot import '{target}': {describe_error(error)}{locate_error(error)}") from error
