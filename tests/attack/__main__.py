@@ -57,23 +57,23 @@ def _run_worker(row: Row, scratch: Path, kind: str, seed: int, first: int, secon
             text = report.readline()
             if not text:
                 break
-            told = json.loads(text)
-            if told.get("made"):
-                raise SystemExit("\n".join(["the fixtures cannot be made:", *told["made"]]))
-            if "begun" in told:
-                begun, line = told["begun"], told["line"]
-            elif "ended" in told:
+            message = json.loads(text)
+            if message.get("made"):
+                raise SystemExit("\n".join(["the fixtures cannot be made:", *message["made"]]))
+            if "begun" in message:
+                begun, line = message["begun"], message["line"]
+            elif "ended" in message:
                 row.inputs, row.cut, next_one, begun = (
                     row.inputs + 1,
-                    row.cut + told.get("cut", 0),
-                    told["ended"] + 1,
+                    row.cut + message.get("cut", 0),
+                    message["ended"] + 1,
                     None,
                 )
-                line, row.kills = told.get("line", line), row.kills + told.get("kills", 0)
-                for fault in told["faults"]:
-                    row.add(fault, f"{kind}:{told['ended']}", {**told, "line": line})
+                line, row.kills = message.get("line", line), row.kills + message.get("kills", 0)
+                for fault in message["faults"]:
+                    row.add(fault, f"{kind}:{message['ended']}", {**message, "line": line})
                 if most == 1:
-                    print(ascii(line), json.dumps(told, indent=1), sep="\n")
+                    print(ascii(line), json.dumps(message, indent=1), sep="\n")
     code = process.wait()
     if begun is not None:
         row.inputs, next_one = row.inputs + 1, begun + 1

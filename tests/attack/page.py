@@ -18,7 +18,7 @@ Nothing is lost and nothing is faked. What you may rely on:
 
 - **Rows survive.** Whatever stops a verb that stores its work (Ctrl-C, a signal, a dead worker, a full disk), the
   same command goes on and ends with the rows of a run that nothing stopped.
-- **Exit codes.** 0: all that was asked for is done. 1: something failed in the run, and is named. 2: the input is
+- **Exit codes.** 0: all requested work is done. 1: something failed in the run, and is named. 2: the input is
   refused before anything runs. 130: Ctrl-C. There are no others, but for a process that a signal ends.
 - **One line.** Wrong input is refused in one line: what is wrong, its value, what to do. There are no tracebacks and
   no control characters; messages are short whatever a part says.
@@ -48,8 +48,8 @@ class Row:
     seconds: float = 0.0
     failures: dict[str, list[dict]] = field(default_factory=dict)
 
-    def add(self, fault: str, case: str, told: dict) -> None:
-        self.failures.setdefault(signature(fault), []).append({**told, "fault": fault, "case": case})
+    def add(self, fault: str, case: str, message: dict) -> None:
+        self.failures.setdefault(signature(fault), []).append({**message, "fault": fault, "case": case})
 
     @property
     def failed(self) -> int:

@@ -63,10 +63,10 @@ def main() -> None:
             if case.check is not None and not outcome.was_cut:
                 wrong = case.check(folder, outcome)
                 faults += [] if wrong is None else [wrong]
-            told = {"code": outcome.code, "seconds": outcome.seconds, "cut": outcome.was_cut, "faults": faults}
+            message = {"code": outcome.code, "seconds": outcome.seconds, "cut": outcome.was_cut, "faults": faults}
             if faults or most == 1:
-                told |= {"out": outcome.out[-3000:], "err": outcome.err[-6000:], "escaped": outcome.escaped[-6000:]}
-            tell(ended=number, **told)
+                message |= {"out": outcome.out[-3000:], "err": outcome.err[-6000:], "escaped": outcome.escaped[-6000:]}
+            tell(ended=number, **message)
             if most > 1:
                 with contextlib.suppress(OSError):
                     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Outputs never replace a file of another kind, unless it is asked for with --force."""
+"""Outputs never replace a file of another kind, unless --force is given."""
 
 import inspect
 
